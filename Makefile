@@ -1,0 +1,79 @@
+# Everything a contributor runs. Needs Python 3.11 or newer, pip and make; it sets up the rest itself.
+
+MAKEFLAGS += --no-print-directory
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+
+PYTHON ?= $(firstword $(foreach p,python3 python3.14 python3.13 python3.12 python3.11,\
+	$(shell $(p) -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $(p))) python3)
+BIN := .venv/bin
+WORKERS ?= 2
+REPORTS := $(CURDIR)/.cache/coverage
+COVERAGE := COVERAGE_FILE=$(REPORTS)/data $(BIN)/python -m coverage
+
+# $(call venv,FOLDER): make a virtual environment, also where Python comes without ensurepip.
+define venv
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or newer is needed. Name one with `make PYTHON=...`.")'
+	@test -x $(1)/bin/python || { echo "Setting up $(1) ..."; $(PYTHON) -m venv $(1) 2>/dev/null; } \
+		|| { $(PYTHON) -m venv --clear --without-pip $(1) \
+			&& $(PYTHON) -m pip --python $(1)/bin/python install -q pip; }
+endef
+
+# $(call install,FOLDER,WHAT): uv is only a speed-up; pip does the same and shows what went wrong.
+define install
+	@$(BIN)/uv pip install -q --python $(1)/bin/python $(2) 2>/dev/null \
+		|| $(1)/bin/python -m pip install -q --disable-pip-version-check $(2)
+	@touch $(1)/ready
+endef
+
+.PHONY: help
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z]+:.*## /{printf "make %-6s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+.PHONY: run
+run: .venv/ready ## run one scripted session: prompt, model, tool, answer
+	@$(BIN)/python examples/first_session.py
+
+.PHONY: test
+test: lint ## every check and every test, with the coverage gate
+	@rm -rf $(REPORTS) && mkdir -p $(REPORTS)
+	@$(COVERAGE) run -m pytest -n $(WORKERS)
+	@$(COVERAGE) combine -q
+	@$(COVERAGE) json -q -o $(REPORTS)/report.json
+	@$(BIN)/python scripts/coverage_gate.py $(REPORTS)/report.json
+
+.PHONY: check
+check: lint ## style, types, layers, budgets, and the code shown in the docs
+	@$(BIN)/python -m pytest tests/architecture tests/docs
+
+.PHONY: lint
+lint: .venv/ready
+	@$(BIN)/ruff check
+	@$(BIN)/ruff format --check || { echo 'Run `make fmt` to format them.'; exit 1; }
+	@$(BIN)/mypy
+	@report=$$($(BIN)/lint-imports --no-logo 2>&1) || { echo "$$report"; exit 1; }; echo "$$report" | tail -n 1
+
+.PHONY: bench
+bench: .venv/ready .peer/ready ## compare with the public kernel, in minutes (a look: BENCH=--quick)
+	@$(BIN)/python benchmarks/run.py --peer .peer/bin/python $(BENCH)
+
+.PHONY: fmt
+fmt: .venv/ready ## format the code and mend what ruff can mend
+	@$(BIN)/ruff check --fix-only
+	@$(BIN)/ruff format
+
+.PHONY: clean
+clean: ## remove everything that make made
+	rm -rf .venv .peer .cache .coverage* .mypy_cache .ruff_cache .pytest_cache .import_linter_cache \
+		.hypothesis build dist
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+# Both packages in one command: no index gets a chance to supply another kernel.
+.venv/ready: pyproject.toml kernel/pyproject.toml
+	$(call venv,.venv)
+	@$(BIN)/python -m pip install -q --disable-pip-version-check uv 2>/dev/null || true
+	$(call install,.venv,-e ./kernel -e '.[dev]')
+
+.peer/ready: | .venv/ready
+	$(call venv,.peer)
+	$(call install,.peer,amplifier-core==2.0.2 pluggy)

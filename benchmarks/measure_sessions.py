@@ -1,0 +1,101 @@
+"""What does a session cost: to make, to keep idle, to forget, and when a thousand run at once?"""
+
+import asyncio
+import gc
+import os
+import tracemalloc
+from collections.abc import Callable
+from pathlib import Path
+from time import perf_counter
+
+import standins
+from amplifier_core import AmplifierSession, ModuleLoader
+from timing import us_per_await
+
+STEPS = standins.PLAN["session"]["orchestrator"]["config"]["steps"]
+
+
+async def opened(loader: ModuleLoader | None = None) -> AmplifierSession:
+    session = AmplifierSession(standins.PLAN)
+    if loader is not None:
+        session.coordinator.loader = loader
+    await session.initialize()
+    return session
+
+
+async def open_and_close(loader: ModuleLoader | None = None) -> None:
+    session = await opened(loader)
+    await session.cleanup()
+
+
+async def check_that_modules_are_mounted() -> None:
+    session = await opened()
+    mounted = session.coordinator.to_dict()
+    assert mounted["tools"] == mounted["providers"] == ["standin"], mounted
+    assert mounted["has_orchestrator"], mounted
+    assert mounted["has_context"], mounted
+    await session.cleanup()
+
+
+async def lifecycle() -> dict[str, float]:
+    """Create, initialize and clean up; then again with one module loader shared by all sessions."""
+    await check_that_modules_are_mounted()
+    plain = await us_per_await(open_and_close)
+    return {"us": plain, "shared_loader_us": await us_per_await(open_and_close, ModuleLoader())}
+
+
+def resident_bytes() -> int:
+    """Memory of this process, native code included."""
+    pages = int(Path("/proc/self/statm").read_text().split()[1])
+    return pages * os.sysconf("SC_PAGE_SIZE")
+
+
+def traced_bytes() -> int:
+    """Memory that Python objects of this process hold, to the byte."""
+    return tracemalloc.get_traced_memory()[0]
+
+
+async def memory_resident(count: int) -> dict[str, float]:
+    return await memory(count, resident_bytes)
+
+
+async def memory_traced(count: int) -> dict[str, float]:
+    tracemalloc.start()
+    return await memory(count, traced_bytes)
+
+
+async def memory(count: int, used: Callable[[], int]) -> dict[str, float]:
+    """Kilobytes per session: held while it is idle, and still held after cleanup.
+
+    What stays after cleanup is the growth over the second half of the sessions, so that
+    caches filled once do not count.
+    """
+
+    async def close_after_opening(times: int) -> int:
+        for _ in range(times):
+            await open_and_close()
+        gc.collect()
+        return used()
+
+    await close_after_opening(count)
+    before = await close_after_opening(50)
+    kept = await close_after_opening(count) - before
+    gc.collect()
+    before = used()
+    sessions = [await opened() for _ in range(count)]
+    gc.collect()
+    idle = used() - before
+    assert len(sessions) == count
+    return {"idle_kb": idle / count / 1_000, "kept_kb": kept / count / 1_000}
+
+
+async def concurrency(count: int) -> dict[str, float]:
+    """Seconds for `count` sessions to run their turn of tool steps side by side."""
+    sessions = [await opened() for _ in range(count)]
+    start = perf_counter()
+    answers = await asyncio.gather(*(session.execute("go") for session in sessions))
+    took = perf_counter() - start
+    assert answers == ["done"] * count
+    for session in sessions:
+        assert len(session.coordinator.get("context").messages) == STEPS + 1
+    return {"seconds": took, "us_per_step": took * 1e6 / count / STEPS}

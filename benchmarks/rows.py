@@ -1,0 +1,130 @@
+"""What is measured, how much of it, and what this kernel promises for each figure."""
+
+from dataclasses import dataclass, field
+from typing import Literal
+
+Figures = dict[str, float]
+"""What one round measured for a row: `ours.us`, `peer.us` and so on."""
+
+Promise = Literal["times faster", "of the other", "at most", "for information"]
+Scale = Literal["quick", "normal", "full"]
+
+
+@dataclass(frozen=True)
+class Line:
+    """One line of the results: two figures, how they are compared, and the target."""
+
+    title: str
+    """`{size}` stands for how many sessions or processes were counted."""
+    promise: Promise
+    target: float = 0.0
+    ours: str = "ours.us"
+    other: str = "peer.us"
+    unit: str = "us"
+
+    def compare(self, figures: Figures) -> float | None:
+        """The number that the target speaks of, inside one round; None if it was not measured."""
+        if self.ours not in figures:
+            return None
+        if self.promise == "at most":
+            return figures[self.ours]
+        if self.other not in figures:
+            return None
+        if self.promise == "of the other":
+            return figures[self.ours] / figures[self.other]
+        return figures[self.other] / figures[self.ours]
+
+    def is_kept(self, value: float) -> bool:
+        return value >= self.target if self.promise == "times faster" else value <= self.target
+
+
+@dataclass(frozen=True)
+class Row:
+    """One kind of measurement: what the worker runs, and the lines that come of it."""
+
+    name: str
+    lines: tuple[Line, ...]
+    sizes: dict[Scale, int] = field(default_factory=dict)
+    """Sessions or processes to count with; empty where the row has no size."""
+    max_rounds: int = 5
+    deadline: float = 60.0
+    """Seconds for one measurement of one kernel."""
+
+
+ROWS = (
+    Row(
+        "emit-0",
+        (
+            Line("emit, nobody listens", "times faster", 150),
+            Line("same, beside an empty pluggy call", "of the other", 1.5, other="ours.pluggy_us"),
+        ),
+    ),
+    Row("emit-20", (Line("emit, 20 async listeners", "times faster", 200),)),
+    Row("modify-20", (Line("emit, 20 listeners that each modify", "times faster", 60),)),
+    Row(
+        "payload",
+        (
+            Line("emit of 1 MB, 5 listeners", "for information"),
+            Line("same, beside 100 bytes", "of the other", 1.25, other="ours.small_us"),
+        ),
+    ),
+    Row(
+        "session",
+        (
+            Line("session: create, initialize, clean up", "times faster", 60),
+            Line("same, one loader for all", "for information", other="peer.shared_loader_us"),
+        ),
+    ),
+    Row(
+        "memory-resident",
+        (
+            Line("idle session, resident", "at most", 5, "ours.idle_kb", "peer.idle_kb", "kB"),
+            Line(
+                "kept after cleanup, resident", "at most", 0.2, "ours.kept_kb", "peer.kept_kb", "kB"
+            ),
+        ),
+        sizes={"quick": 300, "normal": 1_000, "full": 2_000},
+        max_rounds=3,
+        deadline=180,
+    ),
+    Row(
+        "memory-traced",
+        (
+            Line(
+                "idle session, Python objects", "at most", 5, "ours.idle_kb", "peer.idle_kb", "kB"
+            ),
+            Line("kept, Python objects", "at most", 0.01, "ours.kept_kb", "peer.kept_kb", "kB"),
+        ),
+        sizes={"quick": 300, "normal": 1_000, "full": 2_000},
+        max_rounds=1,
+        deadline=180,
+    ),
+    Row(
+        "import",
+        (Line("import, three names resolved", "of the other", 0.75, "ours.ms", "peer.ms", "ms"),),
+        sizes={"quick": 5, "normal": 15, "full": 25},
+    ),
+    Row(
+        "concurrency",
+        (
+            Line(
+                "{size} sessions x 20 tool steps at once",
+                "times faster",
+                30,
+                "ours.seconds",
+                "peer.seconds",
+                "s",
+            ),
+        ),
+        sizes={"quick": 100, "normal": 1_000, "full": 1_000},
+        max_rounds=3,
+        deadline=240,
+    ),
+    Row(
+        "exit",
+        (Line("processes of {size} that end badly", "at most", 0, "ours.bad", "peer.bad", "bad"),),
+        sizes={"quick": 20, "normal": 200, "full": 1_000},
+        max_rounds=1,
+        deadline=600,
+    ),
+)

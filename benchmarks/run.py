@@ -1,0 +1,125 @@
+"""Compares this kernel with the public one, row by row, and says which targets are kept.
+
+Every round visits both kernels; a ratio is taken inside a round, and the median round counts.
+Each measurement is a process of its own with a deadline. README.md says how to read the numbers.
+"""
+
+import argparse
+import json
+import os
+import platform
+import signal
+import subprocess
+import sys
+from collections.abc import Iterable
+from importlib.metadata import version
+from pathlib import Path
+
+from report import Result, result_of, table, write_between_markers
+from rows import ROWS, Figures, Row, Scale
+
+HERE = Path(__file__).resolve().parent
+ROUNDS: dict[Scale, int] = {"quick": 1, "normal": 3, "full": 5}
+
+
+class NotMeasured(Exception):
+    """A worker that failed or took too long; the text is for the person at the terminal."""
+
+
+def measure(python: str, row: Row, scale: Scale) -> Figures:
+    """The figures of one row in one interpreter."""
+    command = [python, str(HERE / "worker.py"), row.name]
+    if row.sizes:
+        command += ["--size", str(row.sizes[scale])]
+    worker = subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True
+    )
+    try:
+        output, errors = worker.communicate(timeout=row.deadline)
+    except subprocess.TimeoutExpired as error:
+        os.killpg(worker.pid, signal.SIGKILL)
+        worker.communicate()
+        raise NotMeasured(f"no result within {row.deadline:g} s") from error
+    # A worker may die after it has printed: the public kernel sometimes crashes on the way out.
+    try:
+        figures: Figures = json.loads(output)
+    except ValueError as error:
+        *_, last = errors.strip().splitlines() or [f"exit status {worker.returncode}"]
+        raise NotMeasured(last) from error
+    return figures
+
+
+def one_round(row: Row, scale: Scale, kernels: Iterable[tuple[str, str]]) -> Figures:
+    """Both kernels, one right after the other; keys are `ours.us`, `peer.us` and so on."""
+    figures: Figures = {}
+    for side, python in kernels:
+        print(f"  {row.name}: {side} ...", file=sys.stderr, flush=True)
+        try:
+            measured = measure(python, row, scale)
+        except NotMeasured as error:
+            print(f"  {row.name}: {side} not measured: {error}", file=sys.stderr, flush=True)
+        else:
+            figures.update({f"{side}.{key}": value for key, value in measured.items()})
+    return figures
+
+
+def all_rounds(rows: list[Row], scale: Scale, kernels: list[tuple[str, str]]) -> list[Result]:
+    rounds: dict[str, list[Figures]] = {row.name: [] for row in rows}
+    for number in range(ROUNDS[scale]):
+        # Turn and turn about, so that neither kernel always runs on the warmer machine.
+        order = kernels if number % 2 == 0 else kernels[::-1]
+        for row in rows:
+            if number < row.max_rounds:
+                rounds[row.name].append(one_round(row, scale, order))
+    return [
+        result_of(line, rounds[row.name], row.sizes.get(scale))
+        for row in rows
+        for line in row.lines
+    ]
+
+
+def description(scale: Scale, peer: str) -> str:
+    """The machine and the versions, without naming either."""
+    command = [
+        peer,
+        "-c",
+        "from importlib.metadata import version; print(version('amplifier-core'))",
+    ]
+    found = subprocess.run(command, capture_output=True, text=True, check=False).stdout.strip()
+    return (
+        f"amplifier-core {version('amplifier-core')} beside the public amplifier-core"
+        f" {found or '(not installed)'}; Python {platform.python_version()}, pydantic"
+        f" {version('pydantic')}, {platform.system()} {platform.machine()}, {os.cpu_count()} cores;"
+        f" median (min-max) of up to {ROUNDS[scale]} rounds."
+    )
+
+
+def options() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--peer", required=True, help="a Python with the public kernel installed")
+    size = parser.add_mutually_exclusive_group()
+    size.add_argument("--quick", dest="scale", action="store_const", const="quick")
+    size.add_argument("--full", dest="scale", action="store_const", const="full")
+    parser.add_argument("--rows", nargs="+", choices=[row.name for row in ROWS], metavar="ROW")
+    parser.add_argument("--write", action="store_true", help="put the table into README.md")
+    parser.set_defaults(scale="normal")
+    return parser.parse_args()
+
+
+def main() -> int:
+    chosen = options()
+    rows = [row for row in ROWS if not chosen.rows or row.name in chosen.rows]
+    kernels = [("ours", sys.executable), ("peer", chosen.peer)]
+    results = all_rounds(rows, chosen.scale, kernels)
+    text = f"{description(chosen.scale, chosen.peer)}\n\n{table(results)}"
+    print(text)
+    if chosen.write:
+        write_between_markers(HERE / "README.md", text)
+    missed = [result for result in results if result.verdict in ("MISSED", "not measured")]
+    if missed:
+        print(f"{len(missed)} of {len(results)} lines missed their target or were not measured.")
+    return 1 if missed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,173 @@
+"""What the answers of several handlers to one event add up to.
+
+Precedence: deny, then the first ask_user, then all injections in order, then continue.
+Whatever else was said rides along on the winning result; no answer is lost.
+"""
+
+from __future__ import annotations
+
+import logging
+from typing import Any
+
+from pydantic import ValidationError
+
+from .models import ContextInjection, HookResult, UserMessage, _continue_with
+
+logger = logging.getLogger("amplifier_core.hooks")
+
+_PLAIN_ACTIONS = ("continue", "deny", "ask_user")
+
+
+def deny(reason: str) -> HookResult:
+    return HookResult(action="deny", reason=reason)
+
+
+def sound(answer: object, event: str, name: str) -> HookResult:
+    """A handler's answer as a HookResult; anything malformed is a denial.
+
+    A listener that answers nonsense may well be a broken policy, so it does not pass.
+    """
+    if isinstance(answer, HookResult):
+        if _is_well_formed(answer):
+            return answer
+    else:
+        dump = getattr(answer, "model_dump", None)
+        fields = dump() if callable(dump) else answer
+        if isinstance(fields, dict):
+            try:
+                return HookResult.model_validate(fields)
+            except ValidationError:
+                pass
+    logger.error("SECURITY: handler %r answered %r with no valid HookResult", name, event)
+    return deny("Hook handler returned invalid response")
+
+
+def _is_well_formed(result: HookResult) -> bool:
+    """Whether the fields that steer the event are what they claim; models are mutable."""
+    action = result.action
+    if action in _PLAIN_ACTIONS:
+        return True
+    if action == "modify":
+        return result.data is None or isinstance(result.data, dict)
+    if action == "inject_context":
+        text, items = result.context_injection, result.context_injections
+        return isinstance(text, str | None) and all(isinstance(i, ContextInjection) for i in items)
+    return False
+
+
+def injections_of(result: HookResult, hook_name: str, event: str) -> list[ContextInjection]:
+    """What `result` wants injected: its list, or else the one item its scalars describe."""
+    if result.context_injections:
+        return list(result.context_injections)
+    if result.context_injection is None:
+        return []
+    item = ContextInjection(
+        content=result.context_injection,
+        role=result.context_injection_role,
+        ephemeral=result.ephemeral,
+        append_to_last_tool_result=result.append_to_last_tool_result,
+        hook_name=hook_name,
+        event=event,
+    )
+    return [item]
+
+
+def injection_fields(items: list[ContextInjection]) -> dict[str, Any]:
+    """The fields of a HookResult that carry `items`: the list and its older scalar form."""
+    return {
+        "context_injections": items,
+        "context_injection": "\n\n".join(item.content for item in items),
+        "context_injection_role": items[0].role,
+        "ephemeral": items[0].ephemeral,
+        "append_to_last_tool_result": any(item.append_to_last_tool_result for item in items),
+    }
+
+
+def messages_of(result: HookResult, hook_name: str) -> list[UserMessage]:
+    """What `result` wants the user to read, each message with its source."""
+    own: list[UserMessage] = []
+    if result.user_message:
+        source = result.user_message_source or hook_name
+        own.append(
+            UserMessage(text=result.user_message, level=result.user_message_level, source=source)
+        )
+    return [*own, *result.user_messages]
+
+
+class Answers:
+    """The answers of one emit so far."""
+
+    __slots__ = ("asked", "event", "injections", "injectors", "modified", "spoken")
+
+    def __init__(self, event: str) -> None:
+        self.event = event
+        self.modified = False
+        self.asked: HookResult | None = None
+        self.injectors: list[HookResult] = []
+        self.injections: list[ContextInjection] = []
+        self.spoken: list[tuple[HookResult, str]] = []
+
+    def add(self, result: HookResult, name: str) -> None:
+        action = result.action
+        if action == "inject_context":
+            self._add_injections(result, name)
+        elif action == "ask_user" and self.asked is None:
+            self.asked = result
+            return
+        if result.user_message or result.user_messages:
+            self.spoken.append((result, name))
+
+    def _add_injections(self, result: HookResult, name: str) -> None:
+        items = injections_of(result, name, self.event)
+        if items:
+            stamp = {"hook_name": name, "event": self.event}
+            self.injectors.append(result)
+            self.injections += [item.model_copy(update=stamp) for item in items]
+
+    def denied(self, result: HookResult) -> HookResult:
+        return self._with_company(result, {})
+
+    def combined(self, current: dict[str, Any]) -> HookResult:
+        if self.asked is not None:
+            return self._with_company(self.asked, {"data": current} if self.modified else {})
+        if self.injectors:
+            return self._injection({"data": current} if self.modified else {})
+        result = _continue_with(current)
+        if self.spoken:
+            result.user_messages = self._messages(None)
+        return result
+
+    def _with_company(self, result: HookResult, data: dict[str, Any]) -> HookResult:
+        """`result` as it is, with what the other handlers said added to it."""
+        update: dict[str, Any] = data if result.data is None else {}
+        if self.injections:
+            update["context_injections"] = [*self.injections, *result.context_injections]
+        if self.spoken:
+            update["user_messages"] = self._messages(result)
+        return result.model_copy(update=update) if update else result
+
+    def _injection(self, data: dict[str, Any]) -> HookResult:
+        fields = injection_fields(self.injections)
+        first = self.injectors[0]
+        if len(self.injectors) == 1:
+            fields |= data if first.data is None else {}
+            return first.model_copy(update=fields | {"user_messages": self._messages(first)})
+        reasons = [each.reason for each in self.injectors if each.reason]
+        return HookResult(
+            action="inject_context",
+            reason="\n".join(reasons) or None,
+            suppress_output=first.suppress_output,
+            user_messages=self._messages(None),
+            **fields,
+            **data,
+        )
+
+    def _messages(self, winner: HookResult | None) -> list[UserMessage]:
+        """All messages but those that `winner` itself still carries in its own fields."""
+        others = [
+            message
+            for result, name in self.spoken
+            if result is not winner
+            for message in messages_of(result, name)
+        ]
+        return others + (winner.user_messages if winner else [])

@@ -1,0 +1,232 @@
+"""Carries out what an emit decided: stores injections, shows messages, asks the user.
+
+Limits and order are mechanism; whether anything may be injected or asked is decided by
+the hooks and by the app's approval and display systems.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import logging
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+
+from ._hook_answers import deny, injection_fields, injections_of
+from .approval import ApprovalTimeoutError
+from .cancellation import being_cancelled
+from .models import ContextInjection, HookResult, UserMessage, _sanitize_for_llm
+
+if TYPE_CHECKING:
+    from .coordinator import ModuleCoordinator
+
+logger = logging.getLogger("amplifier_core.coordinator")
+
+_ALLOWING_ANSWERS = ("allow", "allow once", "allow always")
+_LONGEST_QUOTE = 200
+_CHARS_PER_TOKEN = 4
+_NO_INJECTION: dict[str, Any] = {
+    "context_injection": None,
+    "context_injection_role": "system",
+    "ephemeral": False,
+    "append_to_last_tool_result": False,
+}
+
+
+async def apply_hook_result(
+    coordinator: ModuleCoordinator, result: HookResult, event: str, hook_name: str
+) -> HookResult:
+    """Do what `result` says and return what is left for the orchestrator."""
+    action = result.action
+    if action == "inject_context":
+        left = await _inject_all(coordinator, injections_of(result, hook_name, event))
+        outcome = _without_stored(result, left)
+    elif action == "ask_user":
+        outcome = await _answered(coordinator, result)
+    else:
+        outcome = result
+        if action == "deny" and result.context_injections:
+            await _inject_beside_denial(coordinator, result)
+    await _show_messages(coordinator, result, hook_name)
+    return outcome
+
+
+# -- injections -----------------------------------------------------------------------
+
+
+async def _inject_all(
+    coordinator: ModuleCoordinator, items: list[ContextInjection]
+) -> list[ContextInjection]:
+    """Store the items that are to be kept; return the ephemeral ones.
+
+    All or nothing: every item is checked before the first one is stored.
+    """
+    cleaned = [_cleaned(item) for item in items]
+    kept = [item for item in cleaned if item.content]
+    _check_size(coordinator, kept)
+    for item in kept:
+        _count(coordinator, item)
+    for item in kept:
+        if not item.ephemeral:
+            await _store(coordinator, item)
+    return [item for item in kept if item.ephemeral]
+
+
+def _cleaned(item: ContextInjection) -> ContextInjection:
+    content = _sanitize_for_llm(item.content)
+    return item if content == item.content else item.model_copy(update={"content": content})
+
+
+def _check_size(coordinator: ModuleCoordinator, items: list[ContextInjection]) -> None:
+    limit = coordinator.injection_size_limit
+    for item in items:
+        if limit is not None and len(item.content) > limit:
+            logger.error(
+                "Injection of %d characters by %r on %r is over the limit of %d",
+                len(item.content), item.hook_name, item.event, limit,
+            )  # fmt: skip
+            raise ValueError(f"Context injection exceeds {limit} characters")
+
+
+def _count(coordinator: ModuleCoordinator, item: ContextInjection) -> None:
+    tokens = len(item.content) // _CHARS_PER_TOKEN
+    budget = coordinator.injection_budget_per_turn
+    total = coordinator._current_turn_injections + tokens
+    if budget is not None and total > budget:
+        logger.warning(
+            "Hook %r exceeds the injection budget of this turn: %d of %d tokens",
+            item.hook_name, total, budget,
+        )  # fmt: skip
+    coordinator._current_turn_injections = total
+    logger.info(
+        "Hook %r injects on %r: %d characters, role %s, %d tokens, ephemeral %s",
+        item.hook_name, item.event, len(item.content), item.role, tokens, item.ephemeral,
+    )  # fmt: skip
+
+
+async def _store(coordinator: ModuleCoordinator, item: ContextInjection) -> None:
+    add_message = getattr(coordinator.get("context"), "add_message", None)
+    if add_message is None:
+        logger.warning("Injection by %r is lost: no context is mounted", item.hook_name)
+        return
+    metadata = {
+        "source": "hook",
+        "hook_name": item.hook_name,
+        "event": item.event,
+        "timestamp": datetime.now(UTC).isoformat(),
+        "requested_role": item.role,
+        "ephemeral": False,
+        "persisted": True,
+    }
+    stored = add_message({"role": item.role, "content": item.content, "metadata": metadata})
+    if inspect.isawaitable(stored):
+        await stored
+
+
+def _without_stored(result: HookResult, left: list[ContextInjection]) -> HookResult:
+    if left:
+        return _copy(result, action="inject_context", **injection_fields(left))
+    return _copy(result, action="continue", context_injections=[], **_NO_INJECTION)
+
+
+def _copy(result: HookResult, **update: Any) -> HookResult:
+    """A copy with changes; `result` may be any object with the attributes of a HookResult."""
+    if isinstance(result, HookResult):
+        return result.model_copy(update=update)
+    fields = {
+        name: getattr(result, name) for name in HookResult.model_fields if hasattr(result, name)
+    }
+    return HookResult(**{**fields, **update})
+
+
+async def _inject_beside_denial(coordinator: ModuleCoordinator, result: HookResult) -> None:
+    """Store what other handlers injected beside a denial; the denial stands in any case."""
+    try:
+        await _inject_all(coordinator, result.context_injections)
+    except Exception:
+        logger.exception("Injections beside a denial could not be stored")
+
+
+# -- questions ------------------------------------------------------------------------
+
+
+async def _answered(coordinator: ModuleCoordinator, result: HookResult) -> HookResult:
+    """The user's answer, with what other handlers wanted injected or changed."""
+    answer = await _ask(coordinator, result)
+    allowed = answer.action == "continue"
+    if allowed and result.data is not None:
+        answer.data = result.data
+    left = await _inject_all(coordinator, result.context_injections)
+    if left:
+        answer = answer.model_copy(update=injection_fields(left))
+        answer.action = "inject_context" if allowed else "deny"
+    return answer
+
+
+async def _ask(coordinator: ModuleCoordinator, result: HookResult) -> HookResult:
+    approvals = coordinator.approval_system
+    if approvals is None:
+        return deny("No approval system available")
+    prompt = "Allow this operation?" if result.approval_prompt is None else result.approval_prompt
+    options = ["Allow", "Deny"] if result.approval_options is None else result.approval_options
+    try:
+        decision: object = approvals.request_approval(
+            prompt, options, result.approval_timeout, result.approval_default
+        )
+        if inspect.isawaitable(decision):
+            decision = await decision
+    except ApprovalTimeoutError:
+        if result.approval_default == "allow":
+            return HookResult(action="continue")
+        return deny(f"Approval timeout - denied by default: {_quoted(prompt)}")
+    return _decided(decision, prompt)
+
+
+def _decided(decision: object, prompt: str) -> HookResult:
+    if not isinstance(decision, str):
+        raise TypeError(f"An approval must be a str, not {type(decision).__name__}.")
+    if decision.lower() in _ALLOWING_ANSWERS:
+        return HookResult(action="continue")
+    if decision.lower() != "deny":
+        logger.warning("Approval answer %r is no known allowance and counts as a denial", decision)
+    return deny(f"User denied: {_quoted(prompt)}")
+
+
+def _quoted(prompt: str) -> str:
+    return prompt if len(prompt) <= _LONGEST_QUOTE else prompt[:_LONGEST_QUOTE] + "...[truncated]"
+
+
+# -- messages -------------------------------------------------------------------------
+
+
+async def _show_messages(
+    coordinator: ModuleCoordinator, result: HookResult, hook_name: str
+) -> None:
+    others = getattr(result, "user_messages", None)
+    if isinstance(others, list):
+        for message in others:
+            await _show(coordinator, message)
+    # A question is shown by the approval system, with whatever it wants to say.
+    if result.user_message and result.action != "ask_user":
+        source = result.user_message_source or hook_name
+        own = UserMessage(text=result.user_message, level=result.user_message_level, source=source)
+        await _show(coordinator, own)
+    if result.suppress_output and result.action != "ask_user":
+        logger.debug("Hook %r asked to suppress its output", hook_name)
+
+
+async def _show(coordinator: ModuleCoordinator, message: UserMessage) -> None:
+    display = coordinator.display_system
+    if display is None:
+        logger.debug("Hook message: %s", message.text[:_LONGEST_QUOTE])
+        return
+    try:
+        shown: object = display.show_message(message.text, message.level, f"hook:{message.source}")
+        if inspect.isawaitable(shown):
+            await shown
+    except Exception:
+        logger.exception("The display system failed to show a message")
+    except asyncio.CancelledError:
+        if being_cancelled():
+            raise
+        logger.warning("The display system cancelled a message")

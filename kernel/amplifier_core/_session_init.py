@@ -1,0 +1,303 @@
+"""Brings a session up: mounts every module of the plan, in order, and lets them get ready.
+
+The orchestrator and the context must come up. Any other module that fails is taken out
+again, reported, and the session goes on without it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable
+from copy import deepcopy
+from typing import TYPE_CHECKING, Any
+
+from ._mount_plan import Entry, MountPlan, read_mount_plan
+from ._mounting import Mounted, Mounting
+from .events import MODULE_LOAD_FAILED, MODULE_ON_SESSION_READY_FAILED, SESSION_FORK
+from .loader import ModuleLoader, module_failure_reason
+from .models import SessionStatus
+from .utils.truncate import redact_secrets
+
+if TYPE_CHECKING:
+    from .session import AmplifierSession
+
+logger = logging.getLogger(__name__)
+
+
+async def initialize_session(
+    config: dict[str, Any], coordinator: Any, session_id: str, parent_id: str | None
+) -> None:
+    """Mount the plan in `config` on `coordinator`; on failure nothing of it stays mounted.
+
+    Raises:
+        ValueError: the plan is malformed.
+        RuntimeError: the orchestrator or the context did not come up.
+    """
+    plan = read_mount_plan(config)
+    if coordinator.loader is None:
+        coordinator.loader = ModuleLoader(coordinator=coordinator)
+    before = Mounting(coordinator)
+    try:
+        await _mount_all(plan, coordinator)
+        await _announce_ready(coordinator, plan.mount_timeout)
+    except BaseException:
+        coordinator.loader.clear_on_session_ready_queue()
+        await before.undo()
+        raise
+    if parent_id:
+        await coordinator.hooks.emit(SESSION_FORK, _fork_payload(config, session_id, parent_id))
+    logger.info("Session %s initialized successfully", session_id)
+
+
+async def _mount_all(plan: MountPlan, coordinator: Any) -> None:
+    await _mount_required(plan, plan.orchestrator, coordinator, "orchestrator", "orchestrator")
+    await _mount_required(plan, plan.context, coordinator, "context", "context manager")
+    if plan.approval is not None:
+        await _mount_approval(plan, plan.approval, coordinator)
+    for entry in plan.providers:
+        await _mount_provider(plan, entry, coordinator)
+    for entry in plan.tools:
+        await _mount_optional(plan, entry, coordinator, "tool")
+    for entry in plan.hooks:
+        await _mount_optional(plan, entry, coordinator, "hook")
+
+
+# -- one module -----------------------------------------------------------------------
+
+
+class _Attempt:
+    """Loading and mounting one entry of the plan."""
+
+    def __init__(self, entry: Entry, coordinator: Any, timeout: float) -> None:
+        self.entry = entry
+        self.coordinator = coordinator
+        self.timeout = timeout
+        self.before = Mounting(coordinator)
+        self.mount: Any = None
+        self.returned: Any = None
+
+    async def run(self) -> None:
+        limit = asyncio.timeout(self.timeout)
+        try:
+            async with limit:
+                await self._load_and_mount()
+        except TimeoutError as error:
+            if not limit.expired():
+                raise
+            raise TimeoutError(
+                f"Module {self.entry.module!r} was not mounted within {self.timeout:g} s. "
+                f"Raise session.mount_timeout if it needs longer."
+            ) from error
+
+    async def _load_and_mount(self) -> None:
+        entry, coordinator = self.entry, self.coordinator
+        self.mount = await coordinator.loader.load(
+            entry.module, entry.config, source_hint=entry.source, coordinator=coordinator
+        )
+        self.returned = await self.mount(coordinator)
+
+    def keep(self) -> None:
+        """Make the module part of the session: its cleanup and its late start."""
+        record = self.before.record()
+        cleanup = _cleanup_in(self.returned, record, self.entry)
+        if cleanup is not None:
+            self.coordinator.register_cleanup(cleanup)
+        _remember(self.coordinator, record)
+        ready = getattr(self.mount, "__on_session_ready__", None)
+        if isinstance(ready, tuple):
+            self.coordinator.loader.enqueue_on_session_ready(*ready)
+
+
+def _cleanup_in(returned: Any, record: Mounted, entry: Entry) -> Callable[[], Any] | None:
+    """The cleanup that `mount()` handed out: a function, or a method of what it mounted."""
+    if returned is None:
+        return None
+    is_mounted = any(returned is module for module in record.modules())
+    if callable(returned) and not is_mounted:
+        cleanup: Callable[[], Any] = returned
+        return cleanup
+    for name in ("cleanup", "close"):
+        method = getattr(returned, name, None)
+        if callable(method):
+            bound: Callable[[], Any] = method
+            return bound
+    if not is_mounted:
+        logger.warning(
+            "mount() of %r (%s) returned %s, which is neither a cleanup nor what it mounted; "
+            "it is ignored",
+            entry.module, entry.where, type(returned).__name__,
+        )  # fmt: skip
+    return None
+
+
+def _remember(coordinator: Any, record: Mounted) -> None:
+    mounted = getattr(coordinator, "_mounted", None)
+    if isinstance(mounted, list):
+        mounted.append(record)
+
+
+# -- by kind --------------------------------------------------------------------------
+
+
+async def _mount_required(
+    plan: MountPlan, entry: Entry, coordinator: Any, slot: str, title: str
+) -> None:
+    attempt = _Attempt(entry, coordinator, plan.mount_timeout)
+    try:
+        await attempt.run()
+        # Only what our own loader bound can be held to it; others may mount later.
+        if isinstance(getattr(attempt.mount, "__module_id__", None), str):
+            if coordinator.get(slot) is None:
+                raise ValueError(f"Module {entry.module!r} mounted nothing at {slot!r}.")
+    except Exception as error:
+        raise RuntimeError(
+            f"Cannot initialize without {title}: {_safe_exception_str(error)}"
+        ) from error
+    attempt.keep()
+
+
+async def _mount_approval(plan: MountPlan, entry: Entry, coordinator: Any) -> None:
+    """An approval module sets the approval system, or is one."""
+    known = coordinator.approval_system
+    attempt = _Attempt(entry, coordinator, plan.mount_timeout)
+    try:
+        await attempt.run()
+        if coordinator.approval_system is known:
+            if not callable(getattr(attempt.returned, "request_approval", None)):
+                raise ValueError(f"Module {entry.module!r} offers no request_approval().")
+            coordinator.approval_system = attempt.returned
+    except Exception as error:
+        raise RuntimeError(
+            f"Cannot initialize without approval module: {_safe_exception_str(error)}"
+        ) from error
+    attempt.keep()
+
+
+async def _mount_optional(plan: MountPlan, entry: Entry, coordinator: Any, kind: str) -> None:
+    attempt = _Attempt(entry, coordinator, plan.mount_timeout)
+    try:
+        await attempt.run()
+    except Exception as error:
+        await attempt.before.undo()
+        await _report(coordinator, entry, kind, error)
+    else:
+        attempt.keep()
+
+
+async def _mount_provider(plan: MountPlan, entry: Entry, coordinator: Any) -> None:
+    attempt = _Attempt(entry, coordinator, plan.mount_timeout)
+    try:
+        await _consult(coordinator, "provider.before_load", entry)
+        known = dict(coordinator.get("providers") or {})
+        await attempt.run()
+        if attempt.returned is None and not _changed(coordinator, known):
+            logger.info("Provider %r mounted nothing, as without credentials", entry.module)
+            return
+        await _place_provider(entry, coordinator, known)
+    except Exception as error:
+        await attempt.before.undo()
+        await _report(coordinator, entry, "provider", error)
+        await _consult(coordinator, "provider.load_failure", entry, error)
+    else:
+        attempt.keep()
+
+
+def _changed(coordinator: Any, known: dict[str, Any]) -> list[str]:
+    now = coordinator.get("providers") or {}
+    return [name for name, module in now.items() if known.get(name, coordinator) is not module]
+
+
+async def _place_provider(entry: Entry, coordinator: Any, known: dict[str, Any]) -> None:
+    """Check that a provider was mounted, and give it the name that the plan wants."""
+    changed = _changed(coordinator, known)
+    if not changed:
+        raise ValueError("Provider mount did not install a new provider instance")
+    if entry.instance_id is None:
+        return
+    default = entry.default_name
+    if default not in changed:
+        raise ValueError(
+            "Named provider mount did not install a new instance at its default mount name"
+        )
+    if default == entry.instance_id:
+        return
+    await coordinator.mount(
+        "providers", coordinator.get("providers", default), name=entry.instance_id
+    )
+    if default in known:
+        await coordinator.mount("providers", known[default], name=default)
+    else:
+        await coordinator.unmount("providers", name=default)
+
+
+async def _consult(coordinator: Any, capability: str, entry: Entry, *more: Any) -> None:
+    """Let the app have its say; what it raises goes through."""
+    callback = coordinator.get_capability(capability)
+    if callback is not None:
+        await callback(coordinator, deepcopy(entry.raw), *more)
+
+
+# -- reports --------------------------------------------------------------------------
+
+
+async def _report(coordinator: Any, entry: Entry, kind: str, error: Exception) -> None:
+    message = _safe_exception_str(error)
+    logger.warning("Failed to load %s '%s': %s", kind, entry.module, message, exc_info=error)
+    payload = {
+        "module_type": kind,
+        "module_id": entry.module,
+        "error": message,
+        "reason_code": module_failure_reason(error),
+    }
+    if entry.instance_id is not None:
+        payload["instance_id"] = entry.instance_id
+    status = getattr(coordinator.session, "status", None)
+    if isinstance(status, SessionStatus):
+        status.failed_modules = [*(status.failed_modules or []), {**payload, "entry": entry.where}]
+    await coordinator.hooks.emit(MODULE_LOAD_FAILED, payload)
+
+
+async def _announce_ready(coordinator: Any, timeout: float) -> None:
+    """Call each module's `on_session_ready`, now that every other one is there."""
+    for module_id, ready in coordinator.loader.get_on_session_ready_queue():
+        before = Mounting(coordinator)
+        try:
+            async with asyncio.timeout(timeout):
+                await ready(coordinator)
+        except Exception as error:
+            message = _safe_exception_str(error)
+            logger.warning(
+                "on_session_ready for '%s' raised: %s", module_id, message, exc_info=error
+            )
+            payload = {"module_id": module_id, "error": message}
+            await coordinator.hooks.emit(MODULE_ON_SESSION_READY_FAILED, payload)
+        _remember(coordinator, before.record())
+    coordinator.loader.clear_on_session_ready_queue()
+
+
+def _fork_payload(config: dict[str, Any], session_id: str, parent_id: str) -> dict[str, Any]:
+    session = config.get("session") or {}
+    payload: dict[str, Any] = {
+        "parent": parent_id,
+        "session_id": session_id,
+        "child_id": session_id,
+    }
+    if session.get("metadata"):
+        payload["metadata"] = session["metadata"]
+    if session.get("raw"):
+        payload["raw"] = redact_secrets(config)
+    return payload
+
+
+def _safe_exception_str(error: BaseException) -> str:
+    """The text of an exception, even of one whose own text cannot be decoded."""
+    try:
+        return str(error)
+    except UnicodeDecodeError:
+        return repr(error)
+
+
+async def _session_aenter(session: AmplifierSession) -> AmplifierSession:
+    await session.initialize()
+    return session

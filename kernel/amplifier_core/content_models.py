@@ -1,0 +1,80 @@
+"""Content as it appears in events and streams: plain dataclasses, cheap to make.
+
+`message_models` has the validated models for requests and responses.
+"""
+
+from dataclasses import dataclass
+from enum import Enum
+from typing import Any
+
+
+class ContentBlockType(str, Enum):  # noqa: UP042 (StrEnum would change what str() prints)
+    """The kinds of content a stream is made of."""
+
+    TEXT = "text"
+    THINKING = "thinking"
+    TOOL_CALL = "tool_call"
+    TOOL_RESULT = "tool_result"
+
+
+@dataclass
+class ContentBlock:
+    """A piece of content; `raw` keeps what the vendor sent and is never dumped."""
+
+    type: ContentBlockType
+    raw: dict[str, Any] | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """JSON-ready, without `raw`."""
+        return {"type": self.type.value}
+
+
+@dataclass
+class TextContent(ContentBlock):
+    """Text for the user."""
+
+    type: ContentBlockType = ContentBlockType.TEXT
+    text: str = ""
+
+    def to_dict(self) -> dict[str, Any]:
+        return super().to_dict() | {"text": self.text}
+
+
+@dataclass
+class ThinkingContent(ContentBlock):
+    """What the model thinks on the way."""
+
+    type: ContentBlockType = ContentBlockType.THINKING
+    text: str = ""
+
+    def to_dict(self) -> dict[str, Any]:
+        return super().to_dict() | {"text": self.text}
+
+
+@dataclass
+class ToolCallContent(ContentBlock):
+    """The model calls a tool."""
+
+    type: ContentBlockType = ContentBlockType.TOOL_CALL
+    id: str = ""
+    name: str = ""
+    arguments: dict[str, Any] | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        called = {"id": self.id, "name": self.name, "arguments": self.arguments}
+        return super().to_dict() | called
+
+
+@dataclass
+class ToolResultContent(ContentBlock):
+    """A tool's answer to the call of that id."""
+
+    type: ContentBlockType = ContentBlockType.TOOL_RESULT
+    tool_call_id: str = ""
+    output: Any = None
+    error: str | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        answered: dict[str, Any] = {"tool_call_id": self.tool_call_id, "output": self.output}
+        failed = {"error": self.error} if self.error else {}
+        return super().to_dict() | answered | failed

@@ -1,0 +1,425 @@
+"""What a module gets to work with: mount points, capabilities, channels, hooks.
+
+The coordinator keeps books and carries out what hooks decided. It never picks a module
+and never calls one on its own account, except to clean up.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import logging
+from collections.abc import Callable, Coroutine
+from typing import TYPE_CHECKING, Any, Self
+
+from ._hook_effects import apply_hook_result
+from .cancellation import CancellationToken, being_cancelled
+from .hooks import HookRegistry
+from .models import HookResult
+
+if TYPE_CHECKING:
+    from ._mounting import Mounted
+    from .approval import ApprovalSystem
+    from .display import DisplaySystem
+    from .loader import ModuleLoader
+
+__all__ = ["ModuleCoordinator"]
+
+logger = logging.getLogger(__name__)
+
+SINGLE_SLOTS = ("orchestrator", "context", "module-source-resolver")
+# Some module guides mount the loop and the context as parts of "session".
+_SESSION_PARTS = ("orchestrator", "context")
+
+
+class ModuleCoordinator:
+    """The infrastructure of one session, handed to every module's `mount()`.
+
+    Instances take any further attribute: modules may keep state of their own on them.
+    """
+
+    # "__dict__" holds only what modules add; the slots keep a session small.
+    __slots__ = (
+        "__dict__",
+        "__weakref__",
+        "_cancellation",
+        "_capabilities",
+        "_channels",
+        "_cleanups",
+        "_config",
+        "_hooks",
+        "_injected_tokens",
+        "_mount_points",
+        "_mounted",
+        "_parent_id",
+        "_session",
+        "_session_id",
+        "_session_state",
+        "approval_system",
+        "display_system",
+        "loader",
+    )
+
+    _mount_points: dict[str, Any]
+    _session_state: dict[str, Any]
+    _injected_tokens: int
+    _cleanups: list[Callable[[], Any]]
+
+    def __new__(
+        cls,
+        session: Any = None,
+        approval_system: ApprovalSystem | None = None,
+        display_system: DisplaySystem | None = None,
+        *args: Any,
+        **kwargs: Any,
+    ) -> Self:
+        # State is built here, not in __init__: test doubles override __init__ freely.
+        self = super().__new__(cls)
+        self._hooks = HookRegistry()
+        self._mount_points = {
+            "orchestrator": None,
+            "providers": {},
+            "tools": {},
+            "context": None,
+            "hooks": self._hooks,
+            "module-source-resolver": None,
+        }
+        self._cancellation = CancellationToken()
+        self._capabilities: dict[str, Any] = {}
+        self._channels: dict[str, list[dict[str, Any]]] = {}
+        self._session_state = {}
+        self._cleanups = []
+        self._injected_tokens = 0
+        self._mounted: list[Mounted] = []
+        self.loader: ModuleLoader | None = None
+        self._bind(session, approval_system, display_system)
+        return self
+
+    def __init__(
+        self,
+        session: Any = None,
+        approval_system: ApprovalSystem | None = None,
+        display_system: DisplaySystem | None = None,
+    ) -> None:
+        if session is not None or approval_system is not None or display_system is not None:
+            self._bind(session, approval_system, display_system)
+
+    def _bind(
+        self,
+        session: Any,
+        approval_system: ApprovalSystem | None,
+        display_system: DisplaySystem | None,
+    ) -> None:
+        self._session = session
+        self._session_id: str = "" if session is None else session.session_id
+        self._parent_id: str | None = None if session is None else session.parent_id
+        self._config: Any = {} if session is None else session.config
+        if not isinstance(self._session_id, str):
+            raise TypeError(f"session_id must be a str, not {type(self._session_id).__name__}.")
+        self.approval_system = approval_system
+        self.display_system = display_system
+
+    # -- the session ------------------------------------------------------------------
+
+    @property
+    def session(self) -> Any:
+        return self._session
+
+    @property
+    def session_id(self) -> str:
+        return self._session_id
+
+    @property
+    def parent_id(self) -> str | None:
+        return self._parent_id
+
+    @property
+    def config(self) -> Any:
+        """The mount plan: the session's own object, so later changes are seen."""
+        return self._config
+
+    @property
+    def hooks(self) -> HookRegistry:
+        return self._hooks
+
+    @property
+    def cancellation(self) -> CancellationToken:
+        return self._cancellation
+
+    @property
+    def channels(self) -> dict[str, list[dict[str, Any]]]:
+        """Contributors by channel, each as `{"name": ..., "callback": ...}`."""
+        return self._channels
+
+    @property
+    def session_state(self) -> dict[str, Any]:
+        """A dict that modules share; the kernel never looks into it."""
+        return self._session_state
+
+    @session_state.setter
+    def session_state(self, value: dict[str, Any]) -> None:
+        self._session_state = _as_dict("session_state", value)
+
+    @property
+    def mount_points(self) -> dict[str, Any]:
+        """The live slots. Changing them directly is allowed and takes effect at once."""
+        return self._mount_points
+
+    @mount_points.setter
+    def mount_points(self, value: dict[str, Any]) -> None:
+        self._mount_points = _as_dict("mount_points", value)
+
+    @property
+    def injection_budget_per_turn(self) -> int | None:
+        """Tokens that hooks may inject per turn before a warning; None means no limit."""
+        return self._session_limit("injection_budget_per_turn")
+
+    @property
+    def injection_size_limit(self) -> int | None:
+        """Characters that one injection may have; None means no limit."""
+        return self._session_limit("injection_size_limit")
+
+    def _session_limit(self, key: str) -> int | None:
+        section = self._config.get("session") if isinstance(self._config, dict) else None
+        limit = section.get(key) if isinstance(section, dict) else None
+        if limit is None:
+            return None
+        if not isinstance(limit, int):
+            raise TypeError(f"session.{key} must be an int, not {type(limit).__name__}.")
+        if limit < 0:
+            raise OverflowError(f"session.{key} must not be negative, got {limit}.")
+        return limit
+
+    @property
+    def _current_turn_injections(self) -> int:
+        return self._injected_tokens
+
+    @_current_turn_injections.setter
+    def _current_turn_injections(self, value: int) -> None:
+        if value < 0:
+            raise OverflowError(f"The injection counter must not be negative, got {value}.")
+        self._injected_tokens = value
+
+    @property
+    def _cleanup_fns(self) -> list[Callable[[], Any]]:
+        return self._cleanups
+
+    def _set_session(self, session: Any) -> None:
+        self._session = session
+
+    # -- mounting ---------------------------------------------------------------------
+
+    def mount(
+        self, mount_point: str, module: Any, name: str | None = None
+    ) -> Coroutine[Any, Any, None]:
+        """Put `module` into a slot, at once; awaiting the result is a formality.
+
+        `providers` and `tools` hold many by name, taken from `module.name` if not given;
+        an existing one of that name is replaced. Other slots hold one.
+        """
+        if mount_point == "session" and name in _SESSION_PARTS:
+            mount_point = name or ""
+        slot = self._slot(mount_point)
+        if mount_point == "hooks":
+            raise ValueError("Hooks should be registered directly with the HookRegistry")
+        if isinstance(slot, dict) and mount_point not in SINGLE_SLOTS:
+            slot[name if name is not None else _name_of(module, mount_point)] = module
+        else:
+            self._mount_points[mount_point] = module
+        return _done()
+
+    def unmount(self, mount_point: str, name: str | None = None) -> Coroutine[Any, Any, None]:
+        """Empty a slot, or take one module out of it, at once. Runs no cleanup."""
+        slot = self._slot(mount_point)
+        if isinstance(slot, dict) and mount_point not in SINGLE_SLOTS:
+            if name is None:
+                raise ValueError(f"Name required to unmount from {mount_point}")
+            slot.pop(name, None)
+        elif mount_point != "hooks":
+            self._mount_points[mount_point] = None
+        return _done()
+
+    def get(self, mount_point: str, name: str | None = None) -> Any:
+        """The module in a single slot; one module, or the live dict, of the others."""
+        slot = self._slot(mount_point)
+        if name is None or not isinstance(slot, dict) or mount_point in SINGLE_SLOTS:
+            return slot
+        return slot.get(name)
+
+    def get_all(self, mount_point: str) -> dict[str, Any]:
+        """The modules of a slot by name, as a copy; a single slot counts as its own name."""
+        slot = self._slot(mount_point)
+        if isinstance(slot, dict) and mount_point not in SINGLE_SLOTS:
+            return dict(slot)
+        return {} if slot is None else {mount_point: slot}
+
+    get_mounted = get_all
+
+    def _slot(self, mount_point: str) -> Any:
+        try:
+            return self._mount_points[mount_point]
+        except KeyError:
+            raise ValueError(f"Unknown mount point: {mount_point}") from None
+
+    # -- capabilities and contributions -----------------------------------------------
+
+    def register_capability(self, name: str, value: Any) -> None:
+        """Offer `value` to other modules under `name`; replaces what was there."""
+        if not isinstance(name, str):
+            raise TypeError(f"A capability name must be a str, not {type(name).__name__}.")
+        self._capabilities[name] = value
+
+    def get_capability(self, name: str) -> Any:
+        """The capability `name`, or None.
+
+        For a channel that has contributors but no capability of that name: what the
+        contributors give, in one flat list. Contributors that are async are left out
+        here; `collect_contributions` asks them too.
+        """
+        if name in self._capabilities or name not in self._channels:
+            return self._capabilities.get(name)
+        return self._flat_contributions(name)
+
+    def check_capability(self, name: str) -> bool:
+        """Whether a capability of that name was registered, even one whose value is None."""
+        return name in self._capabilities
+
+    def register_contributor(self, channel: str, name: str, callback: Callable[[], Any]) -> None:
+        """Answer with `callback()` whenever someone collects `channel`."""
+        self._channels.setdefault(channel, []).append({"name": name, "callback": callback})
+
+    async def collect_contributions(self, channel: str) -> list[Any]:
+        """What the contributors of `channel` give, in order; None and failures left out."""
+        collected: list[Any] = []
+        for contributor in self._channels.get(channel, []):
+            try:
+                given = contributor["callback"]()
+                if inspect.isawaitable(given):
+                    given = await given
+            except Exception as error:
+                _log_contributor(contributor, channel, error)
+            except asyncio.CancelledError as error:
+                if being_cancelled():
+                    raise
+                _log_contributor(contributor, channel, error)
+                break
+            else:
+                if given is not None:
+                    collected.append(given)
+        return collected
+
+    def _flat_contributions(self, channel: str) -> list[Any]:
+        flat: list[Any] = []
+        for contributor in self._channels[channel]:
+            try:
+                given = contributor["callback"]()
+            except Exception as error:
+                _log_contributor(contributor, channel, error)
+                continue
+            if inspect.iscoroutine(given):
+                given.close()
+            elif isinstance(given, list | tuple):
+                flat.extend(given)
+            elif given is not None and not inspect.isawaitable(given):
+                flat.append(given)
+        return flat
+
+    # -- cleaning up ------------------------------------------------------------------
+
+    def register_cleanup(self, cleanup: Callable[[], Any] | None) -> None:
+        """Call `cleanup()`, sync or async, when the session ends; last in, first out."""
+        if callable(cleanup):
+            self._cleanups.append(cleanup)
+
+    async def cleanup(self) -> None:
+        """Run every registered cleanup once, newest first; one that fails is logged."""
+        await self._run_cleanups(0)
+
+    async def _run_cleanups(self, keep: int) -> None:
+        """Run and drop the cleanups after the first `keep`.
+
+        What must not be swallowed (Ctrl-C, exit, cancellation) is raised when all have run.
+        """
+        fatal: BaseException | None = None
+        while len(self._cleanups) > keep:
+            cleanup = self._cleanups.pop()
+            try:
+                outcome = cleanup() if callable(cleanup) else None
+                if inspect.isawaitable(outcome):
+                    await outcome
+            except Exception as error:
+                logger.exception("Error during cleanup: %s: %s", type(error).__name__, error)
+            except BaseException as error:
+                fatal = fatal or error
+        if fatal is not None:
+            raise fatal
+
+    async def _unmount_modules(self) -> None:
+        """Take out what the session's own modules put in, newest first."""
+        while self._mounted:
+            await self._mounted.pop().remove(self)
+
+    # -- what hooks decided -----------------------------------------------------------
+
+    async def process_hook_result(
+        self, result: HookResult, event: str, hook_name: str = "unknown"
+    ) -> HookResult:
+        """Carry out what an emit decided: inject, show, ask. Returns what is left to do.
+
+        `deny` and `continue` come back as they are. After an injection, only what must
+        not be stored is still in the result; after a question, it is the answer.
+
+        Raises:
+            ValueError: an injection is longer than `session.injection_size_limit`.
+        """
+        return await apply_hook_result(self, result, event, hook_name)
+
+    async def request_cancel(self, immediate: bool = False) -> None:
+        """Ask the running turn to stop; the orchestrator sees it at its next look."""
+        if immediate:
+            self._cancellation.request_immediate()
+        else:
+            self._cancellation.request_graceful()
+
+    def reset_turn(self) -> None:
+        """Begin a new turn's injection budget."""
+        self._injected_tokens = 0
+
+    def to_dict(self) -> dict[str, Any]:
+        """What is mounted, by name; for status displays."""
+        return {
+            "tools": list(self._mount_points.get("tools") or ()),
+            "providers": list(self._mount_points.get("providers") or ()),
+            "has_orchestrator": self._mount_points.get("orchestrator") is not None,
+            "has_context": self._mount_points.get("context") is not None,
+            "capabilities": list(self._capabilities),
+            "has_approval_provider": self.approval_system is not None,
+            "has_display_service": self.display_system is not None,
+        }
+
+
+async def _done() -> None:
+    return None
+
+
+def _as_dict(what: str, value: Any) -> dict[str, Any]:
+    if not isinstance(value, dict):
+        raise TypeError(f"{what} must be a dict, not {type(value).__name__}.")
+    return value
+
+
+def _name_of(module: Any, mount_point: str) -> str:
+    try:
+        name = module.name
+    except Exception:
+        raise ValueError(f"Name required for {mount_point}") from None
+    if not isinstance(name, str):
+        raise TypeError(f"A module's name must be a str, not {type(name).__name__}.")
+    return name
+
+
+def _log_contributor(contributor: dict[str, Any], channel: str, error: BaseException) -> None:
+    logger.warning(
+        "Contributor '%s' on channel '%s' failed: %s",
+        contributor["name"], channel, str(error) or type(error).__name__,
+    )  # fmt: skip

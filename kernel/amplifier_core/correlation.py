@@ -1,0 +1,59 @@
+"""One id for all events of one model call.
+
+A request opens the id, retries and throttling carry it, the response or the error closes it.
+The id in flight is kept per task, so that parallel calls do not mix. Two overlapping calls
+within one task are not told apart: the later one wins.
+"""
+
+from contextvars import ContextVar
+from uuid import uuid4
+
+from .events import LLM_REQUEST, LLM_RESPONSE, PROVIDER_ERROR, PROVIDER_RETRY, PROVIDER_THROTTLE
+
+__all__ = [
+    "INTERIM_EVENTS",
+    "REQUEST_EVENTS",
+    "REQUEST_ID_FIELD",
+    "TERMINAL_EVENTS",
+    "current_request_id",
+    "new_request_id",
+    "reset_request_id",
+    "resolve_request_id",
+]
+
+REQUEST_ID_FIELD = "request_id"
+REQUEST_EVENTS = frozenset({LLM_REQUEST})
+TERMINAL_EVENTS = frozenset({LLM_RESPONSE, PROVIDER_ERROR})
+INTERIM_EVENTS = frozenset({PROVIDER_RETRY, PROVIDER_THROTTLE})
+
+_in_flight: ContextVar[str | None] = ContextVar("amplifier_request_id", default=None)
+
+
+def new_request_id() -> str:
+    """A fresh unique id."""
+    return str(uuid4())
+
+
+def current_request_id() -> str | None:
+    """The id of the call in flight in this task, if any."""
+    return _in_flight.get()
+
+
+def reset_request_id() -> None:
+    """Forget the call in flight in this task."""
+    _in_flight.set(None)
+
+
+def resolve_request_id(event: str, explicit: str | None = None) -> str | None:
+    """The id that `event` belongs to, opening or closing the call as the event demands.
+
+    An explicit id wins over the one in flight. Events that are not part of a model call
+    have no id and change nothing.
+    """
+    if event in REQUEST_EVENTS:
+        explicit = explicit or new_request_id()
+    elif event not in TERMINAL_EVENTS and event not in INTERIM_EVENTS:
+        return None
+    request_id = explicit or _in_flight.get()
+    _in_flight.set(None if event in TERMINAL_EVENTS else request_id)
+    return request_id

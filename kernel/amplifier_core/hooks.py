@@ -1,0 +1,374 @@
+"""The event bus: who listens to what, in which order, and what their answers add up to.
+
+Handlers run one after the other on the caller's event loop. This file knows nothing of
+what events mean, with one exception: model calls get a request id (see `correlation`).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import logging
+from collections.abc import Awaitable, Callable, Coroutine, Iterable
+from datetime import UTC, datetime
+from operator import attrgetter
+from types import CoroutineType
+from typing import Any, TypeVar, overload
+from uuid import uuid4
+
+from . import events
+from ._hook_answers import Answers, deny, sound
+from .cancellation import being_cancelled
+from .correlation import (
+    INTERIM_EVENTS,
+    REQUEST_EVENTS,
+    REQUEST_ID_FIELD,
+    TERMINAL_EVENTS,
+    resolve_request_id,
+)
+from .models import ContextInjection, HookResult, _continue_with
+
+__all__ = ["ContextInjection", "HookRegistry", "HookResult"]
+
+logger = logging.getLogger(__name__)
+
+Handler = Callable[..., Any]
+HandlerT = TypeVar("HandlerT", bound=Handler)
+Tap = Callable[[str, Any], None]
+
+ANY_EVENT = "*"
+_CORRELATED = REQUEST_EVENTS | TERMINAL_EVENTS | INTERIM_EVENTS
+COUNTED_EVENTS = frozenset(
+    {events.PROMPT_SUBMIT, events.PROVIDER_RESPONSE, events.TOOL_POST, events.TOOL_ERROR}
+)
+# One membership test keeps the price of an ordinary event low.
+_SPECIAL = _CORRELATED | COUNTED_EVENTS
+
+_order = attrgetter("priority", "serial")
+
+
+class _Registration:
+    """One handler on one event."""
+
+    __slots__ = ("event", "guard", "handler", "name", "priority", "serial", "timeout")
+
+    def __init__(self, event: str, handler: Handler, priority: int, name: str, serial: int) -> None:
+        self.event = event
+        self.handler = handler
+        self.priority = priority
+        self.name = name
+        self.serial = serial
+        self.guard = False
+        self.timeout: float | None = None
+
+
+class Unregister:
+    """Takes back one `register` call. Calling it again does nothing."""
+
+    __slots__ = ("_registrations", "_registry", "_name")
+
+    def __init__(
+        self, registry: HookRegistry, registrations: list[_Registration], name: str
+    ) -> None:
+        self._registry = registry
+        self._registrations = registrations
+        self._name = name
+
+    def __call__(self) -> None:
+        self._registry._remove(self._registrations)
+        self._registrations = []
+
+    def __repr__(self) -> str:
+        return f"<unregister {self._name!r}>"
+
+
+class HookRegistry:
+    """Listeners by event, and the two ways to reach them: `emit` and `emit_and_collect`."""
+
+    SESSION_START = events.SESSION_START
+    SESSION_END = events.SESSION_END
+    PROMPT_SUBMIT = events.PROMPT_SUBMIT
+    TOOL_PRE = events.TOOL_PRE
+    TOOL_POST = events.TOOL_POST
+    CONTEXT_PRE_COMPACT = events.CONTEXT_PRE_COMPACT
+    ORCHESTRATOR_COMPLETE = events.ORCHESTRATOR_COMPLETE
+    USER_NOTIFICATION = events.USER_NOTIFICATION
+
+    def __init__(self) -> None:
+        self._registered: dict[str, list[_Registration]] = {}
+        # What really runs for an event: its own handlers and those of "*", in order.
+        # Tuples are replaced, never changed, so a running emit keeps its snapshot.
+        self._chains: dict[str, tuple[_Registration, ...]] = {}
+        self._for_any: tuple[_Registration, ...] = ()
+        self._defaults: dict[str, Any] = {}
+        self._serial = 0
+        self._tap: Tap | None = None
+
+    # -- who listens ------------------------------------------------------------------
+
+    @overload
+    def register(
+        self,
+        event: str | Iterable[str],
+        handler: Handler,
+        priority: int = 0,
+        name: str | None = None,
+        *,
+        guard: bool = False,
+        timeout: float | None = None,
+    ) -> Unregister: ...
+
+    @overload
+    def register(
+        self,
+        event: str | Iterable[str],
+        handler: None = None,
+        priority: int = 0,
+        name: str | None = None,
+        *,
+        guard: bool = False,
+        timeout: float | None = None,
+    ) -> Callable[[HandlerT], HandlerT]: ...
+
+    def register(
+        self,
+        event: str | Iterable[str],
+        handler: Handler | None = None,
+        priority: int = 0,
+        name: str | None = None,
+        *,
+        guard: bool = False,
+        timeout: float | None = None,
+    ) -> Unregister | Callable[[HandlerT], HandlerT]:
+        """Call `handler(event, data)` whenever `event` is emitted.
+
+        `event` is a name, several names, or "*" for every event. Lower priorities run
+        first, equal ones in the order of registration. Without a handler this is a
+        decorator.
+
+        A handler that raises or exceeds `timeout` seconds is logged and skipped. With
+        `guard=True` it denies the event instead: use it wherever a failure must not mean
+        "allowed".
+        """
+        if handler is None:
+            return self._decorator(event, priority, name, guard, timeout)
+        _check_arguments(priority, name, timeout)
+        names = [event] if isinstance(event, str) else list(event)
+        added = [self._new(each, handler, priority, name, guard, timeout) for each in names]
+        self._compile({each.event for each in added})
+        return Unregister(self, added, name or (added[0].name if added else ""))
+
+    on = register
+
+    def _decorator(
+        self,
+        event: str | Iterable[str],
+        priority: int,
+        name: str | None,
+        guard: bool,
+        timeout: float | None,
+    ) -> Callable[[HandlerT], HandlerT]:
+        def keep(handler: HandlerT) -> HandlerT:
+            self.register(event, handler, priority, name, guard=guard, timeout=timeout)
+            return handler
+
+        return keep
+
+    def _new(
+        self,
+        event: str,
+        handler: Handler,
+        priority: int,
+        name: str | None,
+        guard: bool,
+        timeout: float | None,
+    ) -> _Registration:
+        if not isinstance(event, str):
+            raise TypeError(f"An event name must be a str, not {type(event).__name__}.")
+        self._serial += 1
+        name = name if name is not None else f"_auto_{event}_{uuid4()}"
+        added = _Registration(event, handler, priority, name, self._serial)
+        added.guard, added.timeout = guard, timeout
+        self._registered.setdefault(event, []).append(added)
+        self._registered[event].sort(key=_order)
+        return added
+
+    def unregister(self, name: str) -> None:
+        """Remove every handler registered under `name`; an unknown name is ignored."""
+        if not isinstance(name, str):
+            raise TypeError(f"A handler name must be a str, not {type(name).__name__}.")
+        self._remove([each for each in self._all() if each.name == name])
+
+    def list_handlers(self, event: str | None = None) -> dict[str, list[str]]:
+        """Handler names in the order they run, for one event or for all that have any."""
+        wanted = self._registered if event is None else [event]
+        return {key: [each.name for each in self._registered.get(key, ())] for key in wanted}
+
+    def set_default_fields(self, **fields: Any) -> None:
+        """Add these fields to the data of every event; replaces all earlier defaults."""
+        self._defaults = fields
+
+    def _all(self) -> list[_Registration]:
+        return [each for group in self._registered.values() for each in group]
+
+    def _remove(self, registrations: list[_Registration]) -> None:
+        for gone in registrations:
+            group = self._registered.get(gone.event, [])
+            group[:] = [each for each in group if each is not gone]
+            if not group:
+                self._registered.pop(gone.event, None)
+        self._compile({gone.event for gone in registrations})
+
+    def _compile(self, changed: set[str]) -> None:
+        if ANY_EVENT in changed:
+            self._for_any = tuple(self._registered.get(ANY_EVENT, ()))
+            changed = changed | self._chains.keys() | self._registered.keys()
+        for event in changed:
+            own = self._registered.get(event)
+            if own and event != ANY_EVENT:
+                self._chains[event] = tuple(sorted((*own, *self._for_any), key=_order))
+            else:
+                self._chains.pop(event, None)
+
+    # -- emitting ---------------------------------------------------------------------
+
+    def emit(self, event: str, data: Any) -> Coroutine[Any, Any, HookResult]:
+        """Run the listeners of `event` in order and combine their answers.
+
+        The first `deny` ends the run. `modify` replaces the data for the listeners that
+        follow. Each listener gets its own shallow copy of the data, with the default
+        fields and a `timestamp`; without listeners the data comes back untouched.
+
+        Returns:
+            The strongest answer: deny, then the first ask_user, then the injections in
+            order, otherwise continue, carrying the data as last modified.
+        """
+        if event in _SPECIAL:
+            data = self._correlate(event, data)
+        chain = self._chains.get(event, self._for_any)
+        if chain:
+            return self._dispatch(event, data, chain)
+        return _answer(_continue_with(data if isinstance(data, dict) else {}))
+
+    def _correlate(self, event: str, data: Any) -> Any:
+        """Stamp the request id of a model call, and let the session count."""
+        if event in _CORRELATED and isinstance(data, dict):
+            given = data.get(REQUEST_ID_FIELD)
+            explicit = given if isinstance(given, str) and given else None
+            request_id = resolve_request_id(event, explicit)
+            if request_id is not None:
+                data = {**data, REQUEST_ID_FIELD: request_id}
+        if self._tap is not None and event in COUNTED_EVENTS:
+            self._tap(event, data)
+        return data
+
+    async def _dispatch(
+        self, event: str, data: Any, chain: tuple[_Registration, ...]
+    ) -> HookResult:
+        current = self._working_data(data)
+        answers = Answers(event)
+        for hook in chain:
+            try:
+                answer = hook.handler(event, current.copy() if current is not None else data)
+                if answer.__class__ is CoroutineType and hook.timeout is None:
+                    answer = await answer
+                elif inspect.isawaitable(answer):
+                    answer = await _within(hook.timeout, answer)
+            except Exception as error:
+                answer = _failed(hook, event, error)
+            except asyncio.CancelledError as error:
+                if being_cancelled():
+                    raise
+                answer = _failed(hook, event, error)
+            if answer is None:
+                continue
+            result = sound(answer, event, hook.name)
+            if result.action == "deny":
+                return answers.denied(result)
+            if result.action == "modify" and result.data is not None:
+                current = result.data
+                answers.modified = True
+            answers.add(result, hook.name)
+        return answers.combined(current if current is not None else {})
+
+    def _working_data(self, data: Any) -> dict[str, Any] | None:
+        if not isinstance(data, dict):
+            dump = getattr(data, "model_dump", None)
+            if dump is None:
+                return None
+            data = dump()
+        return {**self._defaults, **data, "timestamp": datetime.now(UTC).isoformat()}
+
+    async def emit_and_collect(
+        self, event: str, data: Any, timeout: float | None = 1.0
+    ) -> list[dict[str, Any]]:
+        """Ask every listener of `event` and return the data they answered with.
+
+        No listener can end the round; each has `timeout` seconds (None: no limit).
+        Default fields and timestamp are not added.
+        """
+        if timeout is not None and timeout < 0:
+            raise ValueError(
+                f"timeout must not be negative, got {timeout!r}. Use None for no limit."
+            )
+        collected: list[dict[str, Any]] = []
+        for hook in self._chains.get(event, self._for_any):
+            answer = await self._ask(hook, event, data, timeout)
+            result = sound(answer, event, hook.name) if answer is not None else None
+            if result is not None and result.data is not None:
+                collected.append(result.data)
+        return collected
+
+    async def _ask(
+        self, hook: _Registration, event: str, data: Any, timeout: float | None
+    ) -> object:
+        try:
+            answer = hook.handler(event, data.copy() if isinstance(data, dict) else data)
+            if inspect.isawaitable(answer):
+                answer = await _within(timeout, answer)
+        except Exception as error:
+            _failed(hook, event, error)
+        except asyncio.CancelledError as error:
+            if being_cancelled():
+                raise
+            _failed(hook, event, error)
+        else:
+            return answer
+        return None
+
+    # -- for the session --------------------------------------------------------------
+
+    def _registered_since(self, serial: int) -> list[_Registration]:
+        return [each for each in self._all() if each.serial > serial]
+
+
+async def _answer(result: HookResult) -> HookResult:
+    return result
+
+
+async def _within(timeout: float | None, answer: Awaitable[Any]) -> Any:
+    async with asyncio.timeout(timeout):
+        return await answer
+
+
+def _failed(hook: _Registration, event: str, error: BaseException) -> HookResult | None:
+    """What a handler that raised amounts to: nothing, or a denial if it is a guard."""
+    what = f"{type(error).__name__}: {error}"
+    if isinstance(error, TimeoutError):
+        logger.warning("Hook handler timed out for event %r (handler %r)", event, hook.name)
+        what = f"it gave no answer within {hook.timeout} s" if hook.timeout else what
+    else:
+        logger.error(
+            "Hook handler error for event %r (handler %r): %s",
+            event, hook.name, what, exc_info=error,
+        )  # fmt: skip
+    return deny(f"Guard {hook.name!r} failed on {event!r}: {what}") if hook.guard else None
+
+
+def _check_arguments(priority: int, name: str | None, timeout: float | None) -> None:
+    if not isinstance(priority, int):
+        raise TypeError(f"priority must be an int, not {type(priority).__name__}.")
+    if name is not None and not isinstance(name, str):
+        raise TypeError(f"name must be a str, not {type(name).__name__}.")
+    if timeout is not None and timeout <= 0:
+        raise ValueError(f"timeout must be positive, got {timeout!r}. Leave it out for no limit.")

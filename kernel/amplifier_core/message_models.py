@@ -1,0 +1,223 @@
+"""What travels between a loop and a provider: messages, content blocks, requests, responses.
+
+These are wire models. They keep fields they do not know, so that a provider may send more
+than the contract names, and they hold no logic beyond validation.
+"""
+
+from decimal import Decimal
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, PlainSerializer
+
+Visibility = Literal["internal", "developer", "user"] | None
+"""Who a block is meant for; None leaves it to the application."""
+
+
+def _refuse_float(value: Any) -> Any:
+    """Money must not pass through binary floating point."""
+    if isinstance(value, float):
+        raise ValueError("cost_usd must be Decimal, int or a numeric string, not float")
+    return value
+
+
+def _decimal_text(value: Decimal | None) -> str | None:
+    return None if value is None else str(value)
+
+
+Cost = Annotated[Decimal | None, BeforeValidator(_refuse_float), PlainSerializer(_decimal_text)]
+"""US dollars, dumped as text in every mode. None means unknown; zero means free."""
+
+
+class LazyModel(BaseModel):
+    """Base of the kernel's models: a validator is built when the first instance is.
+
+    Most processes use few of the models, and building all of them doubles the import time.
+    """
+
+    model_config = ConfigDict(defer_build=True)
+
+
+class _WireModel(LazyModel):
+    model_config = ConfigDict(extra="allow")
+
+
+class TextBlock(_WireModel):
+    """Plain text."""
+
+    type: Literal["text"] = "text"
+    text: str
+    visibility: Visibility = None
+
+
+class ThinkingBlock(_WireModel):
+    """What the model thought before it answered."""
+
+    type: Literal["thinking"] = "thinking"
+    thinking: str
+    signature: str | None = None
+    """The vendor's proof of origin; must go back unchanged on the next turn."""
+    visibility: Visibility = None
+    content: list[Any] | None = None
+    """Reasoning state of vendors that keep it on the client, to be sent back as is."""
+
+
+class RedactedThinkingBlock(_WireModel):
+    """Thinking that the vendor encrypted; must go back unchanged on the next turn."""
+
+    type: Literal["redacted_thinking"] = "redacted_thinking"
+    data: str
+    visibility: Visibility = None
+
+
+class ToolCallBlock(_WireModel):
+    """The model asks for a tool to be run."""
+
+    type: Literal["tool_call"] = "tool_call"
+    id: str
+    name: str
+    input: dict[str, Any]
+    visibility: Visibility = None
+
+
+class ToolResultBlock(_WireModel):
+    """What a tool answered to the call of the same id."""
+
+    type: Literal["tool_result"] = "tool_result"
+    tool_call_id: str
+    output: Any
+    visibility: Visibility = None
+
+
+class ImageBlock(_WireModel):
+    """A picture; `source` says where its bytes are, in the shape the provider expects."""
+
+    type: Literal["image"] = "image"
+    source: dict[str, Any]
+    visibility: Visibility = None
+
+
+class ReasoningBlock(_WireModel):
+    """Reasoning items of vendors that return a full text and a summary side by side."""
+
+    type: Literal["reasoning"] = "reasoning"
+    content: list[Any]
+    summary: list[Any]
+    visibility: Visibility = None
+
+
+ContentBlockUnion = Annotated[
+    TextBlock
+    | ThinkingBlock
+    | RedactedThinkingBlock
+    | ToolCallBlock
+    | ToolResultBlock
+    | ImageBlock
+    | ReasoningBlock,
+    Field(discriminator="type"),
+]
+"""Any content block, told apart by its `type`."""
+
+
+class Message(_WireModel):
+    """One entry of a conversation."""
+
+    role: Literal["system", "developer", "user", "assistant", "function", "tool"]
+    content: str | list[ContentBlockUnion]
+    name: str | None = None
+    tool_call_id: str | None = None
+    """On a `tool` message: the call that it answers."""
+    metadata: dict[str, Any] | None = None
+
+
+class ToolSpec(_WireModel):
+    """A tool as the model sees it; `parameters` is a JSON Schema."""
+
+    name: str
+    parameters: dict[str, Any]
+    description: str | None = None
+
+
+class ResponseFormatText(LazyModel):
+    """Free text."""
+
+    type: Literal["text"] = "text"
+
+
+class ResponseFormatJson(LazyModel):
+    """Any valid JSON."""
+
+    type: Literal["json"] = "json"
+
+
+class ResponseFormatJsonSchema(LazyModel):
+    """JSON that satisfies a schema."""
+
+    model_config = ConfigDict(populate_by_name=True)
+
+    type: Literal["json_schema"] = "json_schema"
+    json_schema: dict[str, Any] = Field(serialization_alias="schema")
+    """Read as `json_schema`; written as `schema` when dumped by alias."""
+    strict: bool | None = None
+
+
+ResponseFormat = ResponseFormatText | ResponseFormatJson | ResponseFormatJsonSchema
+"""The shape the answer should have."""
+
+
+class ChatRequest(_WireModel):
+    """Everything a provider needs for one completion. Unsupported hints are ignored by it."""
+
+    messages: list[Message]
+    tools: list[ToolSpec] | None = None
+    response_format: ResponseFormat | None = None
+    temperature: float | None = None
+    top_p: float | None = None
+    max_output_tokens: int | None = None
+    conversation_id: str | None = None
+    stream: bool | None = False
+    metadata: dict[str, Any] | None = None
+    model: str | None = None
+    tool_choice: str | dict[str, Any] | None = None
+    stop: list[str] | None = None
+    reasoning_effort: str | None = None
+    timeout: float | None = None
+    """Seconds the provider may take."""
+
+
+class ToolCall(_WireModel):
+    """A tool call with its arguments already parsed."""
+
+    id: str
+    name: str
+    arguments: dict[str, Any]
+
+
+class Usage(_WireModel):
+    """Tokens and money of one completion. `input_tokens` includes tokens read from a cache."""
+
+    input_tokens: int
+    output_tokens: int
+    total_tokens: int
+    reasoning_tokens: int | None = None
+    cache_read_tokens: int | None = None
+    cache_write_tokens: int | None = None
+    cost_usd: Cost = None
+
+
+class Degradation(_WireModel):
+    """The provider could not do what was asked and did something near it."""
+
+    requested: str
+    actual: str
+    reason: str
+
+
+class ChatResponse(_WireModel):
+    """A finished completion."""
+
+    content: list[ContentBlockUnion]
+    tool_calls: list[ToolCall] | None = None
+    usage: Usage | None = None
+    degradation: Degradation | None = None
+    finish_reason: str | None = None
+    metadata: dict[str, Any] | None = None

@@ -1,0 +1,169 @@
+"""The examination that all five validators share: import, look at `mount`, try it.
+
+What sets the types apart is in their contracts.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable
+from contextlib import ExitStack
+from pathlib import Path
+from traceback import extract_tb
+from types import ModuleType
+from typing import Any, ClassVar
+
+from .._discovery import TYPE_MARKER, did_you_mean
+from ..loader import TYPE_TO_MOUNT_POINT
+from .base import ValidationCheck, ValidationResult, bad, check_on_session_ready, good
+from .contract import Contract
+from .locate import NotAModule, find_module
+from .sandbox import alone, module_apart, stdout_to_stderr
+from .signatures import accepts, is_async_callable
+from .trial import try_mount
+
+__all__ = ["MOUNT_TIMEOUT", "ModuleValidator", "examine", "unknown_marker"]
+
+MOUNT_TIMEOUT = 10.0
+"""Seconds that each step of a trial may take."""
+_TYPES = tuple(TYPE_TO_MOUNT_POINT)
+_IMPORTABLE = "module_importable"
+_MOUNT_SHAPE = "Write `async def mount(coordinator, config)`."
+
+Chooser = Callable[[ModuleType], Contract | None]
+"""Picks the contract for an imported module; None ends the examination."""
+
+
+class ModuleValidator:
+    """Examines one module of one type. A module is mounted on a mock coordinator only."""
+
+    contract: ClassVar[Contract]
+
+    def __init__(self, mount_timeout: float = MOUNT_TIMEOUT) -> None:
+        self.mount_timeout = mount_timeout
+
+    async def validate(
+        self,
+        module_path: str | Path,
+        entry_point: str | None = None,
+        config: dict[str, Any] | None = None,
+    ) -> ValidationResult:
+        """Examine the module at a path, or one that can be imported by its dotted name.
+
+        Args:
+            entry_point: accepted for older callers, and not used.
+            config: what mount() gets; an empty one if left out.
+        """
+        result = ValidationResult(self.contract.module_type, str(module_path))
+
+        def choose(module: ModuleType) -> Contract | None:
+            marker = getattr(module, TYPE_MARKER, None)
+            if not marker or marker == self.contract.module_type:
+                return self.contract
+            is_other_type = marker in _TYPES
+            expected = self.contract.module_type
+            result.add(_other_marker(marker, expected) if is_other_type else unknown_marker(marker))
+            return None if is_other_type else self.contract
+
+        await examine(result, choose, config or {}, self.mount_timeout)
+        return result
+
+
+def _other_marker(marker: str, expected: str) -> ValidationCheck:
+    text = f"The module declares {TYPE_MARKER} = {marker!r}, but is examined as {expected!r}."
+    return bad("module_type", f"{text} Correct the marker, or examine it as {marker!r}.")
+
+
+def unknown_marker(marker: object) -> ValidationCheck:
+    hint = did_you_mean(str(marker), _TYPES, f"Use one of {', '.join(_TYPES)}.")
+    return bad("module_type", f"{TYPE_MARKER} is {marker!r}, which is no module type. {hint}")
+
+
+async def examine(
+    result: ValidationResult, choose: Chooser, config: dict[str, Any], timeout: float
+) -> None:
+    """Examine the module at `result.module_path` and add every check to `result`."""
+    async with alone():
+        with stdout_to_stderr() as spill, ExitStack() as stack:
+            module = _import(result, stack)
+            if module is not None:
+                await _examine_module(result, module, choose, config, timeout)
+        if spill.beginning:
+            text = f"The module wrote to stdout, which belongs to the app: {spill.beginning!r}."
+            mend = "Use logging, or return what the user should see."
+            result.add(bad("stdout_clean", f"{text} {mend}", "warning"))
+
+
+def _import(result: ValidationResult, stack: ExitStack) -> ModuleType | None:
+    target = result.module_path
+    try:
+        if _is_dotted_name(target):
+            module = importlib.import_module(target)
+        else:
+            module = stack.enter_context(module_apart(find_module(Path(target))))
+    except (Exception, SystemExit) as error:
+        result.add(bad(_IMPORTABLE, f"Could not import {target!r}: {_why(error)}"))
+        return None
+    result.add(good(_IMPORTABLE, f"{module.__name__} was imported."))
+    return module
+
+
+def _is_dotted_name(target: str) -> bool:
+    return not Path(target).exists() and all(part.isidentifier() for part in target.split("."))
+
+
+def _why(error: BaseException) -> str:
+    """Why an import failed, and what to do about it."""
+    if isinstance(error, SystemExit):
+        return f"it calls sys.exit(){_where(error)}. Raise an exception instead."
+    if isinstance(error, ModuleNotFoundError) and error.name:
+        package = error.name.partition(".")[0]
+        return (
+            f"{error.name!r} is not installed{_where(error)}. Run `pip install {package}`, or "
+            f"install the module itself with what it depends on."
+        )
+    if isinstance(error, ImportError | SyntaxError | NotAModule):
+        return f"{error}"
+    what = f"{type(error).__name__}: {error}{_where(error)}"
+    return f"{what}. Let the import only define things, and do the work in mount()."
+
+
+def _where(error: BaseException) -> str:
+    frames = extract_tb(error.__traceback__)
+    return f" ({Path(frames[-1].filename).name}, line {frames[-1].lineno})" if frames else ""
+
+
+async def _examine_module(
+    result: ValidationResult,
+    module: ModuleType,
+    choose: Chooser,
+    config: dict[str, Any],
+    timeout: float,
+) -> None:
+    contract = choose(module)
+    if contract is None:
+        return
+    checks = list(_check_mount(getattr(module, "mount", None)))
+    for check in checks:
+        result.add(check)
+    ready = check_on_session_ready(module)
+    if ready is not None:
+        result.add(ready)
+    # A mount that cannot be called as sessions call it would only fail once more.
+    if all(check.passed for check in checks):
+        for check in await try_mount(module, contract, config, timeout):
+            result.add(check)
+
+
+def _check_mount(mount: Any) -> list[ValidationCheck]:
+    if not callable(mount):
+        is_absent = mount is None
+        what = "There is no mount()" if is_absent else f"mount is a {type(mount).__name__}"
+        return [bad("mount_exists", f"{what}. {_MOUNT_SHAPE}")]
+    found = good("mount_exists", "mount() is there.")
+    if not accepts(mount, object(), {}):
+        text = "mount() must take 2 parameters, the coordinator and the config."
+        return [found, bad("mount_signature", f"{text} {_MOUNT_SHAPE}")]
+    if not is_async_callable(mount):
+        return [found, bad("mount_signature", f"mount() is not async. {_MOUNT_SHAPE}")]
+    return [found, good("mount_signature", "mount() is async and takes 2 parameters.")]

@@ -1,0 +1,138 @@
+"""Mounts a module on a mock coordinator and looks at what it did."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from ..testing import MockCoordinator
+from .base import ValidationCheck, bad, good
+from .contract import Contract
+from .sandbox import Outcome, PrivateLoop
+
+__all__ = ["try_mount"]
+
+COMPLIANCE = "protocol_compliance"
+CLEANUP = "cleanup"
+
+
+async def try_mount(
+    module: Any, contract: Contract, config: dict[str, Any], timeout: float
+) -> list[ValidationCheck]:
+    """Mount, inspect and clean up, each within `timeout` seconds.
+
+    The trial ends at the first step that does not come back.
+    """
+    coordinator = MockCoordinator()
+    async with PrivateLoop() as loop:
+        mounted = await loop.call(lambda: module.mount(coordinator, config), timeout)
+        checks = [_failure("mount()", mounted, timeout)] if _failed(mounted) else []
+        if mounted.timed_out:
+            return checks
+        if not checks:
+            looked = await loop.call(
+                lambda: list(_inspect(module, contract, coordinator, mounted.value)), timeout
+            )
+            if _failed(looked):
+                return [_failure("Looking at what was mounted", looked, timeout)]
+            checks = looked.value
+        for cleanup in _cleanups(contract, coordinator, mounted.value):
+            ended = await loop.call(cleanup, timeout)
+            if _failed(ended):
+                checks.append(_cleanup_failure(ended, timeout))
+    return checks
+
+
+def _failed(outcome: Outcome) -> bool:
+    return outcome.timed_out or outcome.error is not None
+
+
+def _failure(what: str, outcome: Outcome, timeout: float) -> ValidationCheck:
+    if outcome.timed_out:
+        return bad(
+            COMPLIANCE,
+            f"{what} did not finish within {timeout:g} s. Connect on first use, or in a task "
+            f"that mount() starts.",
+        )
+    if isinstance(outcome.error, SystemExit):
+        return bad(COMPLIANCE, f"{what} called sys.exit(). Raise an exception instead.")
+    return bad(
+        COMPLIANCE,
+        f"{what} raised {_text(outcome.error)}. Let it work with the config given here, "
+        f"or give the config it needs.",
+    )
+
+
+def _cleanup_failure(outcome: Outcome, timeout: float) -> ValidationCheck:
+    what = f"did not finish within {timeout:g} s"
+    if not outcome.timed_out:
+        what = f"raised {_text(outcome.error)}"
+    text = f"The cleanup {what}; a session logs this and goes on, so something may be left open."
+    return bad(CLEANUP, f"{text} Make it safe to call, once, without arguments.", "warning")
+
+
+def _text(error: BaseException | None) -> str:
+    return f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
+
+
+def _inspect(
+    module: Any, contract: Contract, coordinator: MockCoordinator, returned: Any
+) -> Iterator[ValidationCheck]:
+    mounted = contract.mounted(coordinator)
+    for name, instance in mounted.items():
+        yield from _inspect_instance(contract, name, instance)
+    if mounted:
+        return
+    if contract.recognises(returned):
+        text = f"mount() returned an object that implements {contract.label} interface"
+        mend = f"but did not mount it. {contract.nothing}"
+        yield good(COMPLIANCE, f"{text}, {mend}", "warning")
+        yield from contract.checks(returned)
+    elif callable(returned) or hasattr(module, "on_session_ready"):
+        later = "returned a cleanup" if callable(returned) else "left it to on_session_ready"
+        text = f"mount() mounted nothing and {later}, so there is nothing to look at."
+        yield good(COMPLIANCE, f"{text} {contract.nothing}", "warning")
+    else:
+        yield bad(COMPLIANCE, f"{contract.nothing}{_elsewhere(coordinator)}")
+
+
+def _inspect_instance(contract: Contract, name: str, instance: Any) -> Iterator[ValidationCheck]:
+    lacking = contract.missing(instance)
+    if inspect.isclass(instance):
+        text = f"{name!r} is the class {instance.__name__}, not an instance of it."
+        yield bad(COMPLIANCE, f"{text} Mount `{instance.__name__}(...)`.")
+    elif lacking:
+        text = f"{name!r} is not a {contract.label}: it lacks {', '.join(lacking)}."
+        yield bad(COMPLIANCE, f"{text} Add what is missing to {type(instance).__name__}.")
+    else:
+        yield good(COMPLIANCE, f"{name!r} implements {contract.label} interface.")
+        yield from contract.checks(instance)
+
+
+def _elsewhere(coordinator: MockCoordinator) -> str:
+    names = ", ".join(map(repr, coordinator.modules))
+    return f" Mounted elsewhere: {names}." if names else ""
+
+
+def _cleanups(
+    contract: Contract, coordinator: MockCoordinator, returned: Any
+) -> list[Callable[[], Any]]:
+    """What a session would call at its end, newest first."""
+    ours = _cleanup_of(contract, coordinator, returned)
+    registered = [each for each in reversed(coordinator._cleanup_fns) if each != ours]
+    return [*([ours] if ours else []), *registered]
+
+
+def _cleanup_of(
+    contract: Contract, coordinator: MockCoordinator, returned: Any
+) -> Callable[[], Any] | None:
+    mounted = [*coordinator.modules.values(), *contract.mounted(coordinator).values()]
+    is_instance = contract.recognises(returned) or any(each is returned for each in mounted)
+    if callable(returned) and not is_instance:
+        return returned  # type: ignore[no-any-return]
+    for name in ("cleanup", "close"):
+        method = getattr(returned, name, None)
+        if callable(method):
+            return method  # type: ignore[no-any-return]
+    return None

@@ -1,0 +1,1 @@
+"""Amplifier: the application on top of the `amplifier_core` kernel."""

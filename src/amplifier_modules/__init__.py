@@ -1,0 +1,1 @@
+"""The bundled modules, one folder each; found by entry point, never imported by name."""

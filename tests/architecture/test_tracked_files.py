@@ -1,0 +1,71 @@
+"""What is in the repository speaks of the project alone, and is the same on every machine."""
+
+import re
+from pathlib import Path
+
+import pytest
+from repository import REPO, repository_files
+
+MACHINE_PATH = re.compile(r"(?<![\w.\-])/(?:work|root|farm|Users|home)/\w")
+REGISTRY_HOST = re.compile(r"(?:pypi|pythonhosted|npmjs|crates)\.(?:org|com|io)\b")
+LOCK_FILES = {"uv.lock", "poetry.lock", "pdm.lock", "pylock.toml"}
+UNFINISHED = re.compile(r"\b(?:[T]ODO|[F]IXME|[X]XX)\b")
+
+
+def _texts() -> list[tuple[str, str]]:
+    texts = []
+    for path in repository_files():
+        try:
+            texts.append((path.relative_to(REPO).as_posix(), path.read_text()))
+        except UnicodeDecodeError:
+            continue
+    return texts
+
+
+def _places(pattern: re.Pattern[str]) -> list[str]:
+    return [
+        f"{name}:{number}: {line.strip()[:80]}"
+        for name, text in _texts()
+        for number, line in enumerate(text.splitlines(), start=1)
+        if pattern.search(line)
+    ]
+
+
+def test_no_file_names_a_path_of_somebodys_machine() -> None:
+    assert not _places(MACHINE_PATH)
+
+
+def test_no_file_names_this_checkout() -> None:
+    assert not _places(re.compile(rf"{re.escape(str(REPO))}(?![\w-])"))
+
+
+def test_no_file_names_a_package_registry() -> None:
+    assert not _places(REGISTRY_HOST)
+
+
+def test_no_lock_file_is_kept() -> None:
+    assert not [path for path in repository_files() if path.name in LOCK_FILES]
+
+
+def test_nothing_is_left_unfinished() -> None:
+    assert not _places(UNFINISHED)
+
+
+def test_text_files_end_with_one_newline() -> None:
+    ragged = [name for name, text in _texts() if text and (text[-1] != "\n" or text[-2:] == "\n\n")]
+
+    assert not ragged
+
+
+@pytest.mark.parametrize("folder", ["home", "work", "root", "Users"])
+def test_a_machine_path_is_told_from_a_relative_one(folder: str) -> None:
+    assert MACHINE_PATH.search(f"see /{folder}/ada")
+    assert not MACHINE_PATH.search(f"the folder tests/{folder}/ada")
+    assert not MACHINE_PATH.search(f"https://example.org/{folder}/ada")
+
+
+def test_the_listing_holds_this_file_and_leaves_out_what_make_made() -> None:
+    files = repository_files()
+
+    assert Path(__file__).resolve() in files
+    assert not [path for path in files if ".venv" in path.relative_to(REPO).parts]
