@@ -20,7 +20,7 @@ from .utils.retry import RetryConfig, compute_delay
 
 RUST_AVAILABLE = False
 
-__all__ = [  # noqa: PLE0604
+__all__ = [
     "RUST_AVAILABLE",
     "ProviderError",
     "RetryConfig",
@@ -39,14 +39,15 @@ __all__ = [  # noqa: PLE0604
 ]
 
 _ERROR_WORDS = (
-    ("context_length", ("context length", "too many tokens", "maximum context", "token limit", "too long")),
+    ("context_length", ("context length", "too many tokens", "maximum context")),
+    ("context_length", ("token limit", "too long")),
     ("rate_limit", ("rate limit", "too many requests", "rate_limit", "429")),
     ("timeout", ("timeout", "timed out")),
     ("authentication", ("authentication", "api key", "unauthorized", "401")),
     ("content_filter", ("content filter", "safety", "blocked")),
     ("not_found", ("not found", "404")),
     ("provider_unavailable", ("overloaded", "503", "502", "unavailable")),
-)  # fmt: skip
+)
 
 
 def classify_error_message(message: str) -> str:
@@ -69,15 +70,13 @@ def _tool_result_safe_hook_presentation(result: ToolResult) -> dict[str, Any]:
 class ProviderError:
     """A provider's failure as a value; not an exception. See `llm_errors` for those."""
 
-    __slots__ = (
-        "delay_multiplier",
-        "error_type",
-        "message",
-        "model",
-        "provider",
-        "retry_after",
-        "retryable",
-    )
+    message: str
+    provider: str | None
+    model: str | None
+    retry_after: float | None
+    delay_multiplier: float | None
+    retryable: bool
+    error_type: str
 
     def __init__(
         self,
@@ -99,14 +98,13 @@ class ProviderError:
             "retryable": retryable,
             "error_type": error_type,
         }
-        for name, value in values.items():
-            object.__setattr__(self, name, value)
+        self.__dict__.update(values)
 
     def __setattr__(self, name: str, value: object) -> None:
         raise AttributeError(f"{name!r} of a ProviderError cannot be changed.")
 
     def __str__(self) -> str:
-        return str(self.message)
+        return self.message
 
     def __repr__(self) -> str:
         parts = [f'"{self.message}"']

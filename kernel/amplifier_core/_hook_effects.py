@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import inspect
 import logging
+from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
@@ -221,7 +222,9 @@ async def _show(coordinator: ModuleCoordinator, message: UserMessage) -> None:
         logger.debug("Hook message: %s", message.text[:_LONGEST_QUOTE])
         return
     try:
-        shown: object = display.show_message(message.text, message.level, f"hook:{message.source}")
+        # The contract says it returns nothing; an async display is served all the same.
+        show: Callable[..., object] = display.show_message
+        shown = show(message.text, message.level, f"hook:{message.source}")
         if inspect.isawaitable(shown):
             await shown
     except Exception:

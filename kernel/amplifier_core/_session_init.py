@@ -147,9 +147,9 @@ async def _mount_required(
     try:
         await attempt.run()
         # Only what our own loader bound can be held to it; others may mount later.
-        if isinstance(getattr(attempt.mount, "__module_id__", None), str):
-            if coordinator.get(slot) is None:
-                raise ValueError(f"Module {entry.module!r} mounted nothing at {slot!r}.")
+        bound = isinstance(getattr(attempt.mount, "__module_id__", None), str)
+        if bound and coordinator.get(slot) is None:
+            raise ValueError(f"Module {entry.module!r} mounted nothing at {slot!r}.")
     except Exception as error:
         raise RuntimeError(
             f"Cannot initialize without {title}: {_safe_exception_str(error)}"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
 from datetime import datetime
 from decimal import Decimal, InvalidOperation
 from typing import Any
@@ -39,10 +40,8 @@ def _count_usage(status: SessionStatus, usage: Any) -> None:
     status.total_output_tokens += _tokens(usage, "output_tokens")
     cost = _field(usage, "cost_usd")
     if cost is not None:
-        try:
+        with suppress(InvalidOperation):
             status.cost_usd = (status.cost_usd or Decimal(0)) + Decimal(str(cost))
-        except InvalidOperation:
-            pass
 
 
 def _tokens(usage: Any, name: str) -> int:

@@ -60,11 +60,6 @@ class ModuleCoordinator:
         "loader",
     )
 
-    _mount_points: dict[str, Any]
-    _session_state: dict[str, Any]
-    _injected_tokens: int
-    _cleanups: list[Callable[[], Any]]
-
     def __new__(
         cls,
         session: Any = None,
@@ -75,23 +70,7 @@ class ModuleCoordinator:
     ) -> Self:
         # State is built here, not in __init__: test doubles override __init__ freely.
         self = super().__new__(cls)
-        self._hooks = HookRegistry()
-        self._mount_points = {
-            "orchestrator": None,
-            "providers": {},
-            "tools": {},
-            "context": None,
-            "hooks": self._hooks,
-            "module-source-resolver": None,
-        }
-        self._cancellation = CancellationToken()
-        self._capabilities: dict[str, Any] = {}
-        self._channels: dict[str, list[dict[str, Any]]] = {}
-        self._session_state = {}
-        self._cleanups = []
-        self._injected_tokens = 0
-        self._mounted: list[Mounted] = []
-        self.loader: ModuleLoader | None = None
+        self._set_up()
         self._bind(session, approval_system, display_system)
         return self
 
@@ -103,6 +82,25 @@ class ModuleCoordinator:
     ) -> None:
         if session is not None or approval_system is not None or display_system is not None:
             self._bind(session, approval_system, display_system)
+
+    def _set_up(self) -> None:
+        self._hooks = HookRegistry()
+        self._mount_points: dict[str, Any] = {
+            "orchestrator": None,
+            "providers": {},
+            "tools": {},
+            "context": None,
+            "hooks": self._hooks,
+            "module-source-resolver": None,
+        }
+        self._cancellation = CancellationToken()
+        self._capabilities: dict[str, Any] = {}
+        self._channels: dict[str, list[dict[str, Any]]] = {}
+        self._session_state: dict[str, Any] = {}
+        self._cleanups: list[Callable[[], Any]] = []
+        self._injected_tokens = 0
+        self._mounted: list[Mounted] = []
+        self.loader: ModuleLoader | None = None
 
     def _bind(
         self,

@@ -65,7 +65,7 @@ class _Registration:
 class Unregister:
     """Takes back one `register` call. Calling it again does nothing."""
 
-    __slots__ = ("_registrations", "_registry", "_name")
+    __slots__ = ("_name", "_registrations", "_registry")
 
     def __init__(
         self, registry: HookRegistry, registrations: list[_Registration], name: str
