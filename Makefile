@@ -8,6 +8,7 @@ PYTHON ?= $(firstword $(foreach p,python3 python3.14 python3.13 python3.12 pytho
 	$(shell $(p) -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $(p))) python3)
 BIN := .venv/bin
 WORKERS ?= 2
+SEED := $(or $(SEED),$(shell date +%s))
 REPORTS := $(CURDIR)/.cache/coverage
 COVERAGE := COVERAGE_FILE=$(REPORTS)/data $(BIN)/python -m coverage
 
@@ -37,7 +38,8 @@ run: .venv/ready ## run one scripted session: prompt, model, tool, answer
 .PHONY: test
 test: lint ## every check and every test, with the coverage gate
 	@rm -rf $(REPORTS) && mkdir -p $(REPORTS)
-	@$(COVERAGE) run -m pytest -n $(WORKERS)
+	@echo "Tests run in random order; \`make test SEED=$(SEED)\` repeats this one."
+	@$(COVERAGE) run -m pytest -n $(WORKERS) --randomly-seed=$(SEED)
 	@$(COVERAGE) combine -q
 	@$(COVERAGE) json -q -o $(REPORTS)/report.json
 	@$(BIN)/python scripts/coverage_gate.py $(REPORTS)/report.json

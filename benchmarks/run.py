@@ -90,7 +90,7 @@ def description(scale: Scale, peer: str) -> str:
         f"amplifier-core {version('amplifier-core')} beside the public amplifier-core"
         f" {found or '(not installed)'}; Python {platform.python_version()}, pydantic"
         f" {version('pydantic')}, {platform.system()} {platform.machine()}, {os.cpu_count()} cores;"
-        f" median (min-max) of up to {ROUNDS[scale]} rounds."
+        f" median (min-max); rounds: {ROUNDS[scale]}, fewer for the slow rows."
     )
 
 

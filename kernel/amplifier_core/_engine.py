@@ -5,7 +5,8 @@ One file of aliases, kept so that importers of `amplifier_core._engine` go on wo
 
 from __future__ import annotations
 
-from typing import Any
+import json
+from dataclasses import KW_ONLY, dataclass
 
 from . import __version__, capabilities, events
 from .cancellation import CancellationToken as RustCancellationToken
@@ -14,7 +15,7 @@ from .coordinator import ModuleCoordinator as RustCoordinator
 from .events import *  # noqa: F403
 from .hooks import HookRegistry as RustHookRegistry
 from .hooks import Unregister as RustUnregisterFn
-from .models import ToolResult
+from .models import ToolResult, _plain_content
 from .session import AmplifierSession as RustSession
 from .utils.retry import RetryConfig, compute_delay
 
@@ -59,61 +60,44 @@ def classify_error_message(message: str) -> str:
     return "unknown"
 
 
-def _normalize_tool_result_content(content: Any) -> Any:
-    return ToolResult(content=content).model_dump().get("content")
+def _normalize_tool_result_content(content: str) -> str | None:
+    """Tool content as JSON text, reduced to its checked blocks."""
+    blocks = _plain_content(json.loads(content))
+    return None if blocks is None else json.dumps(blocks)
 
 
-def _tool_result_safe_hook_presentation(result: ToolResult) -> dict[str, Any]:
-    return result.safe_hook_presentation()
+def _tool_result_safe_hook_presentation(result: str) -> str:
+    """A tool result as JSON text, with a notice in place of each image's bytes."""
+    return json.dumps(ToolResult.model_validate_json(result).safe_hook_presentation())
 
 
+@dataclass(frozen=True, eq=False, repr=False)
 class ProviderError:
     """A provider's failure as a value; not an exception. See `llm_errors` for those."""
 
     message: str
-    provider: str | None
-    model: str | None
-    retry_after: float | None
-    delay_multiplier: float | None
-    retryable: bool
-    error_type: str
-
-    def __init__(
-        self,
-        message: str,
-        *,
-        provider: str | None = None,
-        model: str | None = None,
-        retry_after: float | None = None,
-        delay_multiplier: float | None = None,
-        retryable: bool = False,
-        error_type: str = "Other",
-    ) -> None:
-        values = {
-            "message": message,
-            "provider": provider,
-            "model": model,
-            "retry_after": retry_after,
-            "delay_multiplier": delay_multiplier,
-            "retryable": retryable,
-            "error_type": error_type,
-        }
-        self.__dict__.update(values)
-
-    def __setattr__(self, name: str, value: object) -> None:
-        raise AttributeError(f"{name!r} of a ProviderError cannot be changed.")
+    _: KW_ONLY
+    provider: str | None = None
+    model: str | None = None
+    retry_after: float | None = None
+    delay_multiplier: float | None = None
+    retryable: bool = False
+    error_type: str = "Other"
 
     def __str__(self) -> str:
         return self.message
 
     def __repr__(self) -> str:
-        parts = [f'"{self.message}"']
-        parts += [
-            f'{key}="{value}"' for key in ("provider", "model") if (value := getattr(self, key))
+        keys = ("provider", "model", "retry_after", "delay_multiplier")
+        parts = [
+            f"{key}={_shown(getattr(self, key))}" for key in keys if getattr(self, key) is not None
         ]
-        for key in ("retry_after", "delay_multiplier"):
-            if (number := getattr(self, key)) is not None:
-                parts.append(f"{key}={number:g}")
         if self.retryable:
             parts.append("retryable=True")
-        return f"ProviderError({', '.join(parts)})"
+        return f"ProviderError({', '.join([_shown(self.message), *parts])})"
+
+
+def _shown(value: str | float) -> str:
+    if isinstance(value, str):
+        return json.dumps(value, ensure_ascii=False)
+    return str(value).removesuffix(".0")

@@ -9,50 +9,62 @@ from __future__ import annotations
 import logging
 from typing import Any
 
-from pydantic import ValidationError
+from pydantic import BaseModel
 
 from .models import ContextInjection, HookResult, UserMessage, _continue_with
 
 logger = logging.getLogger("amplifier_core.hooks")
 
-_PLAIN_ACTIONS = ("continue", "deny", "ask_user")
+_UNMERGED_ACTIONS = ("continue", "deny", "modify")
 
 
 def deny(reason: str) -> HookResult:
     return HookResult(action="deny", reason=reason)
 
 
-def sound(answer: object, event: str, name: str) -> HookResult:
+def sound(answer: object, event: str, name: str, guard: bool = False) -> HookResult:
     """A handler's answer as a HookResult; anything malformed is a denial.
 
     A listener that answers nonsense may well be a broken policy, so it does not pass.
     """
-    if isinstance(answer, HookResult):
-        if _is_well_formed(answer):
+    try:
+        if isinstance(answer, HookResult):
+            _check(answer)
             return answer
-    else:
         dump = getattr(answer, "model_dump", None)
-        fields = dump() if callable(dump) else answer
-        if isinstance(fields, dict):
-            try:
-                return HookResult.model_validate(fields)
-            except ValidationError:
-                pass
-    logger.error("SECURITY: handler %r answered %r with no valid HookResult", name, event)
-    return deny("Hook handler returned invalid response")
+        return HookResult.model_validate(dump() if callable(dump) else answer)
+    except Exception:  # whatever a foreign `model_dump` raises
+        logger.exception("SECURITY: handler %r answered %r with no valid HookResult", name, event)
+    whose = f"Guard {name!r} failed on {event!r}: " if guard else ""
+    return deny(f"{whose}Hook handler returned invalid response")
 
 
-def _is_well_formed(result: HookResult) -> bool:
-    """Whether the fields that steer the event are what they claim; models are mutable."""
-    action = result.action
-    if action in _PLAIN_ACTIONS:
-        return True
-    if action == "modify":
-        return result.data is None or isinstance(result.data, dict)
-    if action == "inject_context":
-        text, items = result.context_injection, result.context_injections
-        return isinstance(text, str | None) and all(isinstance(i, ContextInjection) for i in items)
-    return False
+def _check(result: HookResult) -> None:
+    """Raise unless the fields that steer the event are what they claim; models are mutable.
+
+    The common answers bring nothing that would be merged, and are not validated again.
+    """
+    values = result.__dict__
+    data = values["data"]
+    if data is not None and not isinstance(data, dict):
+        raise TypeError(f"data must be a dict or None, not {type(data).__name__}.")
+    if (
+        values["action"] not in _UNMERGED_ACTIONS
+        or values["user_message"] is not None
+        or values["user_messages"] != []
+        or values["context_injections"] != []
+    ):
+        nested = {
+            "context_injections": _values_of(result.context_injections, ContextInjection),
+            "user_messages": _values_of(result.user_messages, UserMessage),
+        }
+        HookResult.model_validate({**values, "data": None, **nested})
+
+
+def _values_of(items: list[Any], kind: type[BaseModel]) -> list[dict[str, Any]]:
+    if not (isinstance(items, list) and all(isinstance(item, kind) for item in items)):
+        raise TypeError(f"Not a list of {kind.__name__}.")
+    return [item.__dict__ for item in items]
 
 
 def injections_of(result: HookResult, hook_name: str, event: str) -> list[ContextInjection]:
@@ -134,7 +146,7 @@ class Answers:
             return self._injection({"data": current} if self.modified else {})
         result = _continue_with(current)
         if self.spoken:
-            result.user_messages = self._messages(None)
+            result.user_messages = self._messages()
         return result
 
     def _with_company(self, result: HookResult, data: dict[str, Any]) -> HookResult:
@@ -143,7 +155,7 @@ class Answers:
         if self.injections:
             update["context_injections"] = [*self.injections, *result.context_injections]
         if self.spoken:
-            update["user_messages"] = self._messages(result)
+            update["user_messages"] = [*self._messages(), *result.user_messages]
         return result.model_copy(update=update) if update else result
 
     def _injection(self, data: dict[str, Any]) -> HookResult:
@@ -151,23 +163,23 @@ class Answers:
         first = self.injectors[0]
         if len(self.injectors) == 1:
             fields |= data if first.data is None else {}
-            return first.model_copy(update=fields | {"user_messages": self._messages(first)})
+            fields["user_messages"] = [*self._messages(but=first), *first.user_messages]
+            return first.model_copy(update=fields)
         reasons = [each.reason for each in self.injectors if each.reason]
         return HookResult(
             action="inject_context",
             reason="\n".join(reasons) or None,
             suppress_output=first.suppress_output,
-            user_messages=self._messages(None),
+            user_messages=self._messages(),
             **fields,
             **data,
         )
 
-    def _messages(self, winner: HookResult | None) -> list[UserMessage]:
-        """All messages but those that `winner` itself still carries in its own fields."""
-        others = [
+    def _messages(self, but: HookResult | None = None) -> list[UserMessage]:
+        """All messages in order, except those of a result that still carries its own."""
+        return [
             message
             for result, name in self.spoken
-            if result is not winner
+            if result is not but
             for message in messages_of(result, name)
         ]
-        return others + (winner.user_messages if winner else [])

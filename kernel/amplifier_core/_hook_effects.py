@@ -9,7 +9,8 @@ from __future__ import annotations
 import asyncio
 import inspect
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
@@ -39,17 +40,33 @@ async def apply_hook_result(
 ) -> HookResult:
     """Do what `result` says and return what is left for the orchestrator."""
     action = result.action
+    # Messages come first: what they say may matter for the answer to a question.
+    await _show_messages(coordinator, result, hook_name)
     if action == "inject_context":
         left = await _inject_all(coordinator, injections_of(result, hook_name, event))
-        outcome = _without_stored(result, left)
-    elif action == "ask_user":
-        outcome = await _answered(coordinator, result)
-    else:
-        outcome = result
-        if action == "deny" and result.context_injections:
-            await _inject_beside_denial(coordinator, result)
-    await _show_messages(coordinator, result, hook_name)
-    return outcome
+        return _without_stored(result, left)
+    if action == "ask_user":
+        return await _answered(coordinator, result)
+    if action == "deny":
+        return await _inject_beside_denial(coordinator, result)
+    return result
+
+
+def _listed(result: HookResult, field: str) -> list[Any]:
+    """A list that a HookResult has and another object with its attributes may lack."""
+    value = getattr(result, field, None)
+    return value if isinstance(value, list) else []
+
+
+@contextmanager
+def _logged_only(message: str) -> Iterator[None]:
+    """For what must not get in the way of a result; real cancellation still goes through."""
+    try:
+        yield
+    except (Exception, asyncio.CancelledError) as error:
+        if isinstance(error, asyncio.CancelledError) and being_cancelled():
+            raise
+        logger.exception(message)
 
 
 # -- injections -----------------------------------------------------------------------
@@ -64,6 +81,8 @@ async def _inject_all(
     """
     cleaned = [_cleaned(item) for item in items]
     kept = [item for item in cleaned if item.content]
+    if not kept:
+        return []
     _check_size(coordinator, kept)
     for item in kept:
         _count(coordinator, item)
@@ -140,12 +159,13 @@ def _copy(result: HookResult, **update: Any) -> HookResult:
     return HookResult(**{**fields, **update})
 
 
-async def _inject_beside_denial(coordinator: ModuleCoordinator, result: HookResult) -> None:
+async def _inject_beside_denial(coordinator: ModuleCoordinator, result: HookResult) -> HookResult:
     """Store what other handlers injected beside a denial; the denial stands in any case."""
-    try:
-        await _inject_all(coordinator, result.context_injections)
-    except Exception:
-        logger.exception("Injections beside a denial could not be stored")
+    items = _listed(result, "context_injections")
+    if items:
+        with _logged_only("Injections beside a denial could not be stored"):
+            return _copy(result, context_injections=await _inject_all(coordinator, items))
+    return result
 
 
 # -- questions ------------------------------------------------------------------------
@@ -154,19 +174,18 @@ async def _inject_beside_denial(coordinator: ModuleCoordinator, result: HookResu
 async def _answered(coordinator: ModuleCoordinator, result: HookResult) -> HookResult:
     """The user's answer, with what other handlers wanted injected or changed."""
     answer = await _ask(coordinator, result)
-    allowed = answer.action == "continue"
-    if allowed and result.data is not None:
-        answer.data = result.data
-    left = await _inject_all(coordinator, result.context_injections)
-    if left:
-        answer = answer.model_copy(update=injection_fields(left))
-        answer.action = "inject_context" if allowed else "deny"
-    return answer
+    items = _listed(result, "context_injections")
+    if answer.action == "deny":
+        answer.context_injections = items
+        return await _inject_beside_denial(coordinator, answer)
+    answer.data = getattr(result, "data", None)
+    return _without_stored(answer, await _inject_all(coordinator, items))
 
 
 async def _ask(coordinator: ModuleCoordinator, result: HookResult) -> HookResult:
     approvals = coordinator.approval_system
     if approvals is None:
+        logger.error("A hook asks for approval, but there is no approval system; denied")
         return deny("No approval system available")
     prompt = "Allow this operation?" if result.approval_prompt is None else result.approval_prompt
     options = ["Allow", "Deny"] if result.approval_options is None else result.approval_options
@@ -177,6 +196,7 @@ async def _ask(coordinator: ModuleCoordinator, result: HookResult) -> HookResult
         if inspect.isawaitable(decision):
             decision = await decision
     except ApprovalTimeoutError:
+        logger.warning("Nobody answered in time; the default is %r", result.approval_default)
         if result.approval_default == "allow":
             return HookResult(action="continue")
         return deny(f"Approval timeout - denied by default: {_quoted(prompt)}")
@@ -203,33 +223,28 @@ def _quoted(prompt: str) -> str:
 async def _show_messages(
     coordinator: ModuleCoordinator, result: HookResult, hook_name: str
 ) -> None:
-    others = getattr(result, "user_messages", None)
-    if isinstance(others, list):
-        for message in others:
-            await _show(coordinator, message)
+    for message in _listed(result, "user_messages"):
+        await _show(coordinator, message, hook_name)
     # A question is shown by the approval system, with whatever it wants to say.
     if result.user_message and result.action != "ask_user":
-        source = result.user_message_source or hook_name
-        own = UserMessage(text=result.user_message, level=result.user_message_level, source=source)
-        await _show(coordinator, own)
+        own = UserMessage.model_construct(
+            text=result.user_message,
+            level=result.user_message_level,
+            source=result.user_message_source,
+        )
+        await _show(coordinator, own, hook_name)
     if result.suppress_output and result.action != "ask_user":
         logger.debug("Hook %r asked to suppress its output", hook_name)
 
 
-async def _show(coordinator: ModuleCoordinator, message: UserMessage) -> None:
+async def _show(coordinator: ModuleCoordinator, message: UserMessage, hook_name: str) -> None:
     display = coordinator.display_system
-    if display is None:
-        logger.debug("Hook message: %s", message.text[:_LONGEST_QUOTE])
-        return
-    try:
+    with _logged_only("The display system failed to show a message"):
+        if display is None:
+            logger.debug("Hook message: %s", message.text[:_LONGEST_QUOTE])
+            return
         # The contract says it returns nothing; an async display is served all the same.
         show: Callable[..., object] = display.show_message
-        shown = show(message.text, message.level, f"hook:{message.source}")
+        shown = show(message.text, message.level, f"hook:{message.source or hook_name}")
         if inspect.isawaitable(shown):
             await shown
-    except Exception:
-        logger.exception("The display system failed to show a message")
-    except asyncio.CancelledError:
-        if being_cancelled():
-            raise
-        logger.warning("The display system cancelled a message")

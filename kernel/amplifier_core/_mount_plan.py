@@ -13,7 +13,9 @@ from ._discovery import did_you_mean
 
 DEFAULT_MOUNT_TIMEOUT = 60.0
 PROVIDER_PREFIX = "provider-"
-_ENTRY_KEYS = ("module", "source", "config", "instance_id", "name")
+_ENTRY_KEYS = ("module", "source", "config", "instance_id")
+_LIMITS = ("injection_size_limit", "injection_budget_per_turn")
+_LONGEST_TIMEOUT = 1e9
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +56,7 @@ def read_mount_plan(config: dict[str, Any]) -> MountPlan:
         ValueError: the plan is malformed; the message says where and how to mend it.
     """
     session = _table("session", config.get("session"))
+    _check_limits(session)
     providers = _entries(config, "providers")
     _check_instances(providers)
     approval = session.get("approval")
@@ -71,7 +74,7 @@ def read_mount_plan(config: dict[str, Any]) -> MountPlan:
 def _required(config: dict[str, Any], session: dict[str, Any], key: str, default: str) -> Entry:
     where, spec = f"session.{key}", session.get(key)
     if isinstance(spec, dict):
-        return _entry(where, {"module": default, **spec})
+        return _entry(where, spec, default)
     settings = _table(key, config.get(key))
     return _entry(
         where,
@@ -95,15 +98,18 @@ def _entries(config: dict[str, Any], section: str) -> list[Entry]:
     return [_entry(f"{section}[{index}]", spec) for index, spec in enumerate(listed)]
 
 
-def _entry(where: str, spec: Any) -> Entry:
+def _entry(where: str, spec: Any, default: str | None = None) -> Entry:
     if not isinstance(spec, dict):
         raise ValueError(
             f"{where} must be a mapping with a 'module', not {_kind(spec)}. "
             f"Write it as {{module: {spec if isinstance(spec, str) else 'some-module'}}}."
         )
-    module = spec.get("module")
-    if not isinstance(module, str) or not module:
-        raise ValueError(f"{where} names no module. {_module_hint(spec)}")
+    _check_spelling(where, spec)
+    module = spec.get("module", default)
+    if "module" in spec and (not isinstance(module, str) or not module):
+        raise ValueError(f"{where} names no module. A 'module' is an id, not {module!r}.")
+    if module is None:
+        raise ValueError(f"{where} names no module. Add `module:` with the id of one.")
     return Entry(
         where=where,
         module=module,
@@ -114,13 +120,12 @@ def _entry(where: str, spec: Any) -> Entry:
     )
 
 
-def _module_hint(spec: dict[Any, Any]) -> str:
-    if "module" in spec:
-        return f"Its 'module' must be a module id, not {spec['module']!r}."
+def _check_spelling(where: str, spec: dict[Any, Any]) -> None:
+    """Refuse a key that looks like a missing one; other unknown keys are the app's affair."""
+    missing = [key for key in _ENTRY_KEYS if key not in spec]
     for key in spec:
-        if key not in _ENTRY_KEYS and did_you_mean(str(key), ["module"]):
-            return f"It has {key!r}; did you mean 'module'?"
-    return "Add `module:` with the id of the module to mount."
+        if key not in _ENTRY_KEYS and (hint := did_you_mean(str(key), missing)):
+            raise ValueError(f"{where} has the unknown key {key!r}. {hint}")
 
 
 def _instance_id(where: str, spec: dict[str, Any]) -> str | None:
@@ -164,7 +169,14 @@ def _timeout(session: dict[str, Any]) -> float:
         return DEFAULT_MOUNT_TIMEOUT
     if isinstance(limit, bool) or not isinstance(limit, int | float) or not limit > 0:
         raise ValueError(f"session.mount_timeout must be a number of seconds, not {limit!r}.")
-    return float(limit)
+    return float(min(limit, _LONGEST_TIMEOUT))
+
+
+def _check_limits(session: dict[str, Any]) -> None:
+    for key in _LIMITS:
+        limit = session.get(key)
+        if limit is not None and (type(limit) is not int or limit < 0):
+            raise ValueError(f"session.{key} must be a whole number from 0 on, not {limit!r}.")
 
 
 def _table(where: str, value: Any) -> dict[str, Any]:

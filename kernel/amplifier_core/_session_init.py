@@ -8,14 +8,15 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from copy import deepcopy
 from typing import TYPE_CHECKING, Any
 
 from ._mount_plan import Entry, MountPlan, read_mount_plan
 from ._mounting import Mounted, Mounting
+from .coordinator import ModuleCoordinator
 from .events import MODULE_LOAD_FAILED, MODULE_ON_SESSION_READY_FAILED, SESSION_FORK
-from .loader import ModuleLoader, module_failure_reason
+from .loader import ModuleLoader, ReadyFunction, module_failure_reason
 from .models import SessionStatus
 from .utils.truncate import redact_secrets
 
@@ -37,30 +38,66 @@ async def initialize_session(
     plan = read_mount_plan(config)
     if coordinator.loader is None:
         coordinator.loader = ModuleLoader(coordinator=coordinator)
-    before = Mounting(coordinator)
+    startup = _Startup(coordinator, plan.mount_timeout)
     try:
-        await _mount_all(plan, coordinator)
-        await _announce_ready(coordinator, plan.mount_timeout)
+        await _mount_all(startup, plan)
+        await _announce_ready(startup)
+        if parent_id:
+            await coordinator.hooks.emit(SESSION_FORK, _fork_payload(config, session_id, parent_id))
     except BaseException:
-        coordinator.loader.clear_on_session_ready_queue()
-        await before.undo()
+        await startup.undo()
         raise
-    if parent_id:
-        await coordinator.hooks.emit(SESSION_FORK, _fork_payload(config, session_id, parent_id))
     logger.info("Session %s initialized successfully", session_id)
 
 
-async def _mount_all(plan: MountPlan, coordinator: Any) -> None:
-    await _mount_required(plan, plan.orchestrator, coordinator, "orchestrator", "orchestrator")
-    await _mount_required(plan, plan.context, coordinator, "context", "context manager")
+class _Startup:
+    """One run of the above: what it works on, and what it has done so far."""
+
+    def __init__(self, coordinator: Any, timeout: float) -> None:
+        self.coordinator = coordinator
+        self.timeout = timeout
+        self.ready: list[tuple[str, ReadyFunction]] = []
+        self._before = Mounting(coordinator)
+        real = isinstance(coordinator, ModuleCoordinator)
+        self._records: list[Mounted] = coordinator._mounted if real else []
+        self._known_records = len(self._records)
+        status = getattr(getattr(coordinator, "session", None), "status", None)
+        self._status = status if isinstance(status, SessionStatus) else None
+        if self._status is not None:
+            self._status.failed_modules = None
+
+    def remember(self, record: Mounted) -> None:
+        """Have it taken out again when the session ends."""
+        self._records.append(record)
+
+    def enqueue(self, module_id: str, ready: ReadyFunction) -> None:
+        # Sessions that come up at the same time may share a loader, but not its queue.
+        if isinstance(self.coordinator.loader, ModuleLoader):
+            self.ready.append((module_id, ready))
+        else:
+            self.coordinator.loader.enqueue_on_session_ready(module_id, ready)
+
+    def note_failure(self, failed: dict[str, Any]) -> None:
+        if self._status is not None:
+            self._status.failed_modules = [*(self._status.failed_modules or []), failed]
+
+    async def undo(self) -> None:
+        self.coordinator.loader.clear_on_session_ready_queue()
+        del self._records[self._known_records :]
+        await self._before.undo()
+
+
+async def _mount_all(startup: _Startup, plan: MountPlan) -> None:
+    await _mount_required(startup, plan.orchestrator, "orchestrator", "orchestrator")
+    await _mount_required(startup, plan.context, "context", "context manager")
     if plan.approval is not None:
-        await _mount_approval(plan, plan.approval, coordinator)
+        await _mount_approval(startup, plan.approval)
     for entry in plan.providers:
-        await _mount_provider(plan, entry, coordinator)
+        await _mount_provider(startup, entry)
     for entry in plan.tools:
-        await _mount_optional(plan, entry, coordinator, "tool")
+        await _mount_optional(startup, entry, "tool")
     for entry in plan.hooks:
-        await _mount_optional(plan, entry, coordinator, "hook")
+        await _mount_optional(startup, entry, "hook")
 
 
 # -- one module -----------------------------------------------------------------------
@@ -69,52 +106,55 @@ async def _mount_all(plan: MountPlan, coordinator: Any) -> None:
 class _Attempt:
     """Loading and mounting one entry of the plan."""
 
-    def __init__(self, entry: Entry, coordinator: Any, timeout: float) -> None:
+    def __init__(self, startup: _Startup, entry: Entry) -> None:
+        self.startup = startup
         self.entry = entry
-        self.coordinator = coordinator
-        self.timeout = timeout
-        self.before = Mounting(coordinator)
+        self.before = Mounting(startup.coordinator)
         self.mount: Any = None
         self.returned: Any = None
 
     async def run(self) -> None:
-        limit = asyncio.timeout(self.timeout)
-        try:
-            async with limit:
-                await self._load_and_mount()
-        except TimeoutError as error:
-            if not limit.expired():
-                raise
-            raise TimeoutError(
-                f"Module {self.entry.module!r} was not mounted within {self.timeout:g} s. "
-                f"Raise session.mount_timeout if it needs longer."
-            ) from error
+        what = f"Module {self.entry.module!r} was not mounted"
+        await _in_time(self._load_and_mount(), self.startup.timeout, what)
 
     async def _load_and_mount(self) -> None:
-        entry, coordinator = self.entry, self.coordinator
+        entry, coordinator = self.entry, self.startup.coordinator
         self.mount = await coordinator.loader.load(
             entry.module, entry.config, source_hint=entry.source, coordinator=coordinator
         )
         self.returned = await self.mount(coordinator)
 
-    def keep(self) -> None:
+    def keep(self, *serving: Any) -> None:
         """Make the module part of the session: its cleanup and its late start."""
         record = self.before.record()
-        cleanup = _cleanup_in(self.returned, record, self.entry)
+        cleanup = _cleanup_in(self.returned, [*record.modules(), *serving], self.entry)
         if cleanup is not None:
-            self.coordinator.register_cleanup(cleanup)
-        _remember(self.coordinator, record)
+            self.startup.coordinator.register_cleanup(cleanup)
+        self.startup.remember(record)
         ready = getattr(self.mount, "__on_session_ready__", None)
         if isinstance(ready, tuple):
-            self.coordinator.loader.enqueue_on_session_ready(*ready)
+            self.startup.enqueue(*ready)
 
 
-def _cleanup_in(returned: Any, record: Mounted, entry: Entry) -> Callable[[], Any] | None:
+async def _in_time(work: Awaitable[None], timeout: float, failure: str) -> None:
+    limit = asyncio.timeout(timeout)
+    try:
+        async with limit:
+            await work
+    except TimeoutError as error:
+        if not limit.expired():
+            raise
+        raise TimeoutError(
+            f"{failure} within {timeout:g} s. Raise session.mount_timeout if it needs longer."
+        ) from error
+
+
+def _cleanup_in(returned: Any, serving: list[Any], entry: Entry) -> Callable[[], Any] | None:
     """The cleanup that `mount()` handed out: a function, or a method of what it mounted."""
     if returned is None:
         return None
-    is_mounted = any(returned is module for module in record.modules())
-    if callable(returned) and not is_mounted:
+    is_serving = any(returned is module for module in serving)
+    if callable(returned) and not is_serving:
         cleanup: Callable[[], Any] = returned
         return cleanup
     for name in ("cleanup", "close"):
@@ -122,7 +162,7 @@ def _cleanup_in(returned: Any, record: Mounted, entry: Entry) -> Callable[[], An
         if callable(method):
             bound: Callable[[], Any] = method
             return bound
-    if not is_mounted:
+    if not is_serving:
         logger.warning(
             "mount() of %r (%s) returned %s, which is neither a cleanup nor what it mounted; "
             "it is ignored",
@@ -131,24 +171,16 @@ def _cleanup_in(returned: Any, record: Mounted, entry: Entry) -> Callable[[], An
     return None
 
 
-def _remember(coordinator: Any, record: Mounted) -> None:
-    mounted = getattr(coordinator, "_mounted", None)
-    if isinstance(mounted, list):
-        mounted.append(record)
-
-
 # -- by kind --------------------------------------------------------------------------
 
 
-async def _mount_required(
-    plan: MountPlan, entry: Entry, coordinator: Any, slot: str, title: str
-) -> None:
-    attempt = _Attempt(entry, coordinator, plan.mount_timeout)
+async def _mount_required(startup: _Startup, entry: Entry, slot: str, title: str) -> None:
+    attempt = _Attempt(startup, entry)
     try:
         await attempt.run()
         # Only what our own loader bound can be held to it; others may mount later.
         bound = isinstance(getattr(attempt.mount, "__module_id__", None), str)
-        if bound and coordinator.get(slot) is None:
+        if bound and startup.coordinator.get(slot) is None:
             raise ValueError(f"Module {entry.module!r} mounted nothing at {slot!r}.")
     except Exception as error:
         raise RuntimeError(
@@ -157,47 +189,64 @@ async def _mount_required(
     attempt.keep()
 
 
-async def _mount_approval(plan: MountPlan, entry: Entry, coordinator: Any) -> None:
+async def _mount_approval(startup: _Startup, entry: Entry) -> None:
     """An approval module sets the approval system, or is one."""
+    coordinator = startup.coordinator
     known = coordinator.approval_system
-    attempt = _Attempt(entry, coordinator, plan.mount_timeout)
+    attempt = _Attempt(startup, entry)
     try:
         await attempt.run()
         if coordinator.approval_system is known:
             if not callable(getattr(attempt.returned, "request_approval", None)):
                 raise ValueError(f"Module {entry.module!r} offers no request_approval().")
             coordinator.approval_system = attempt.returned
-    except Exception as error:
+    except BaseException as error:
+        coordinator.approval_system = known
+        if not isinstance(error, Exception):
+            raise
         raise RuntimeError(
             f"Cannot initialize without approval module: {_safe_exception_str(error)}"
         ) from error
-    attempt.keep()
+    coordinator.register_cleanup(_give_back_approval(coordinator, known))
+    attempt.keep(coordinator.approval_system)
 
 
-async def _mount_optional(plan: MountPlan, entry: Entry, coordinator: Any, kind: str) -> None:
-    attempt = _Attempt(entry, coordinator, plan.mount_timeout)
+def _give_back_approval(coordinator: Any, known: Any) -> Callable[[], None]:
+    ours = coordinator.approval_system
+
+    def give_back() -> None:
+        if coordinator.approval_system is ours:
+            coordinator.approval_system = known
+
+    return give_back
+
+
+async def _mount_optional(startup: _Startup, entry: Entry, kind: str) -> None:
+    attempt = _Attempt(startup, entry)
     try:
         await attempt.run()
     except Exception as error:
         await attempt.before.undo()
-        await _report(coordinator, entry, kind, error)
+        await _report(startup, entry, kind, error)
     else:
         attempt.keep()
 
 
-async def _mount_provider(plan: MountPlan, entry: Entry, coordinator: Any) -> None:
-    attempt = _Attempt(entry, coordinator, plan.mount_timeout)
+async def _mount_provider(startup: _Startup, entry: Entry) -> None:
+    coordinator = startup.coordinator
+    attempt = _Attempt(startup, entry)
     try:
         await _consult(coordinator, "provider.before_load", entry)
         known = dict(coordinator.get("providers") or {})
         await attempt.run()
         if attempt.returned is None and not _changed(coordinator, known):
             logger.info("Provider %r mounted nothing, as without credentials", entry.module)
+            startup.remember(attempt.before.record())
             return
         await _place_provider(entry, coordinator, known)
     except Exception as error:
         await attempt.before.undo()
-        await _report(coordinator, entry, "provider", error)
+        await _report(startup, entry, "provider", error)
         await _consult(coordinator, "provider.load_failure", entry, error)
     else:
         attempt.keep()
@@ -241,7 +290,7 @@ async def _consult(coordinator: Any, capability: str, entry: Entry, *more: Any) 
 # -- reports --------------------------------------------------------------------------
 
 
-async def _report(coordinator: Any, entry: Entry, kind: str, error: Exception) -> None:
+async def _report(startup: _Startup, entry: Entry, kind: str, error: Exception) -> None:
     message = _safe_exception_str(error)
     logger.warning("Failed to load %s '%s': %s", kind, entry.module, message, exc_info=error)
     payload = {
@@ -252,19 +301,18 @@ async def _report(coordinator: Any, entry: Entry, kind: str, error: Exception) -
     }
     if entry.instance_id is not None:
         payload["instance_id"] = entry.instance_id
-    status = getattr(coordinator.session, "status", None)
-    if isinstance(status, SessionStatus):
-        status.failed_modules = [*(status.failed_modules or []), {**payload, "entry": entry.where}]
-    await coordinator.hooks.emit(MODULE_LOAD_FAILED, payload)
+    startup.note_failure({**payload, "entry": entry.where})
+    await startup.coordinator.hooks.emit(MODULE_LOAD_FAILED, payload)
 
 
-async def _announce_ready(coordinator: Any, timeout: float) -> None:
+async def _announce_ready(startup: _Startup) -> None:
     """Call each module's `on_session_ready`, now that every other one is there."""
-    for module_id, ready in coordinator.loader.get_on_session_ready_queue():
+    coordinator = startup.coordinator
+    for module_id, ready in [*coordinator.loader.get_on_session_ready_queue(), *startup.ready]:
         before = Mounting(coordinator)
         try:
-            async with asyncio.timeout(timeout):
-                await ready(coordinator)
+            what = f"on_session_ready of module {module_id!r} did not return"
+            await _in_time(ready(coordinator), startup.timeout, what)
         except Exception as error:
             message = _safe_exception_str(error)
             logger.warning(
@@ -272,7 +320,7 @@ async def _announce_ready(coordinator: Any, timeout: float) -> None:
             )
             payload = {"module_id": module_id, "error": message}
             await coordinator.hooks.emit(MODULE_ON_SESSION_READY_FAILED, payload)
-        _remember(coordinator, before.record())
+        startup.remember(before.record())
     coordinator.loader.clear_on_session_ready_queue()
 
 

@@ -41,7 +41,9 @@ def _count_usage(status: SessionStatus, usage: Any) -> None:
     cost = _field(usage, "cost_usd")
     if cost is not None:
         with suppress(InvalidOperation):
-            status.cost_usd = (status.cost_usd or Decimal(0)) + Decimal(str(cost))
+            amount = Decimal(str(cost))
+            if amount.is_finite():
+                status.cost_usd = (status.cost_usd or Decimal(0)) + amount
 
 
 def _tokens(usage: Any, name: str) -> int:

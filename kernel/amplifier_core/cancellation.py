@@ -81,10 +81,13 @@ class CancellationToken:
         with _lock:
             if self._state in unless:
                 return False
-            self._state = state
-            # A cycle of children ends here: a token that does not change stops the walk.
-            for child in self._children:
-                child._raise_to(state, unless)
+            reached = [self]
+            while reached:
+                token = reached.pop()
+                # A cycle of children ends here: a token that does not change stops the walk.
+                if token._state not in unless:
+                    token._state = state
+                    reached += token._children
             return True
 
     def reset(self) -> None:

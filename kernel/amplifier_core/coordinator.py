@@ -9,7 +9,8 @@ from __future__ import annotations
 import asyncio
 import inspect
 import logging
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Mapping
+from operator import index
 from typing import TYPE_CHECKING, Any, Self
 
 from ._hook_effects import apply_hook_result
@@ -28,6 +29,7 @@ __all__ = ["ModuleCoordinator"]
 logger = logging.getLogger(__name__)
 
 SINGLE_SLOTS = ("orchestrator", "context", "module-source-resolver")
+NAMED_SLOTS = ("providers", "tools")
 # Some module guides mount the loop and the context as parts of "session".
 _SESSION_PARTS = ("orchestrator", "context")
 
@@ -71,6 +73,8 @@ class ModuleCoordinator:
         # State is built here, not in __init__: test doubles override __init__ freely.
         self = super().__new__(cls)
         self._set_up()
+        if session is not None and not hasattr(session, "session_id") and _has_own_init(cls):
+            session = approval_system = display_system = None
         self._bind(session, approval_system, display_system)
         return self
 
@@ -109,11 +113,10 @@ class ModuleCoordinator:
         display_system: DisplaySystem | None,
     ) -> None:
         self._session = session
-        self._session_id: str = "" if session is None else session.session_id
-        self._parent_id: str | None = None if session is None else session.parent_id
+        self._session_id = "" if session is None else _as_str("session_id", session.session_id)
+        parent_id = None if session is None else session.parent_id
+        self._parent_id = None if parent_id is None else _as_str("parent_id", parent_id)
         self._config: Any = {} if session is None else session.config
-        if not isinstance(self._session_id, str):
-            raise TypeError(f"session_id must be a str, not {type(self._session_id).__name__}.")
         self.approval_system = approval_system
         self.display_system = display_system
 
@@ -178,8 +181,8 @@ class ModuleCoordinator:
         return self._session_limit("injection_size_limit")
 
     def _session_limit(self, key: str) -> int | None:
-        section = self._config.get("session") if isinstance(self._config, dict) else None
-        limit = section.get(key) if isinstance(section, dict) else None
+        section = self._config.get("session") if isinstance(self._config, Mapping) else None
+        limit = section.get(key) if isinstance(section, Mapping) else None
         if limit is None:
             return None
         if not isinstance(limit, int):
@@ -194,9 +197,9 @@ class ModuleCoordinator:
 
     @_current_turn_injections.setter
     def _current_turn_injections(self, value: int) -> None:
-        if value < 0:
+        if index(value) < 0:
             raise OverflowError(f"The injection counter must not be negative, got {value}.")
-        self._injected_tokens = value
+        self._injected_tokens = index(value)
 
     @property
     def _cleanup_fns(self) -> list[Callable[[], Any]]:
@@ -220,19 +223,23 @@ class ModuleCoordinator:
         slot = self._slot(mount_point)
         if mount_point == "hooks":
             raise ValueError("Hooks should be registered directly with the HookRegistry")
-        if isinstance(slot, dict) and mount_point not in SINGLE_SLOTS:
-            slot[name if name is not None else _name_of(module, mount_point)] = module
-        else:
+        if not _holds_many(mount_point, slot):
             self._mount_points[mount_point] = module
+            return _done()
+        name = _name_of(module, mount_point) if name is None else _as_str("name", name)
+        if slot is None:
+            slot = self._mount_points[mount_point] = {}
+        slot[name] = module
         return _done()
 
     def unmount(self, mount_point: str, name: str | None = None) -> Coroutine[Any, Any, None]:
         """Empty a slot, or take one module out of it, at once. Runs no cleanup."""
         slot = self._slot(mount_point)
-        if isinstance(slot, dict) and mount_point not in SINGLE_SLOTS:
+        if _holds_many(mount_point, slot):
             if name is None:
                 raise ValueError(f"Name required to unmount from {mount_point}")
-            slot.pop(name, None)
+            if slot:
+                slot.pop(name, None)
         elif mount_point != "hooks":
             self._mount_points[mount_point] = None
         return _done()
@@ -240,15 +247,15 @@ class ModuleCoordinator:
     def get(self, mount_point: str, name: str | None = None) -> Any:
         """The module in a single slot; one module, or the live dict, of the others."""
         slot = self._slot(mount_point)
-        if name is None or not isinstance(slot, dict) or mount_point in SINGLE_SLOTS:
+        if name is None or slot is None or not _holds_many(mount_point, slot):
             return slot
         return slot.get(name)
 
     def get_all(self, mount_point: str) -> dict[str, Any]:
         """The modules of a slot by name, as a copy; a single slot counts as its own name."""
         slot = self._slot(mount_point)
-        if isinstance(slot, dict) and mount_point not in SINGLE_SLOTS:
-            return dict(slot)
+        if _holds_many(mount_point, slot):
+            return dict(slot or {})
         return {} if slot is None else {mount_point: slot}
 
     get_mounted = get_all
@@ -263,9 +270,7 @@ class ModuleCoordinator:
 
     def register_capability(self, name: str, value: Any) -> None:
         """Offer `value` to other modules under `name`; replaces what was there."""
-        if not isinstance(name, str):
-            raise TypeError(f"A capability name must be a str, not {type(name).__name__}.")
-        self._capabilities[name] = value
+        self._capabilities[_as_str("A capability's name", name)] = value
 
     def get_capability(self, name: str) -> Any:
         """The capability `name`, or None.
@@ -284,7 +289,8 @@ class ModuleCoordinator:
 
     def register_contributor(self, channel: str, name: str, callback: Callable[[], Any]) -> None:
         """Answer with `callback()` whenever someone collects `channel`."""
-        self._channels.setdefault(channel, []).append({"name": name, "callback": callback})
+        contributor = {"name": _as_str("A contributor's name", name), "callback": callback}
+        self._channels.setdefault(_as_str("A channel", channel), []).append(contributor)
 
     async def collect_contributions(self, channel: str) -> list[Any]:
         """What the contributors of `channel` give, in order; None and failures left out."""
@@ -400,6 +406,24 @@ async def _done() -> None:
     return None
 
 
+def _has_own_init(cls: type[ModuleCoordinator]) -> bool:
+    """Whether a subclass may take arguments that mean something else than a coordinator's."""
+    return cls.__init__ is not ModuleCoordinator.__init__
+
+
+def _holds_many(mount_point: str, slot: Any) -> bool:
+    """Whether a slot keeps modules by name; one that an app added does if it is a dict."""
+    if mount_point in NAMED_SLOTS:
+        return True
+    return isinstance(slot, dict) and mount_point not in SINGLE_SLOTS
+
+
+def _as_str(what: str, value: Any) -> str:
+    if not isinstance(value, str):
+        raise TypeError(f"{what} must be a str, not {type(value).__name__}.")
+    return value
+
+
 def _as_dict(what: str, value: Any) -> dict[str, Any]:
     if not isinstance(value, dict):
         raise TypeError(f"{what} must be a dict, not {type(value).__name__}.")
@@ -411,9 +435,7 @@ def _name_of(module: Any, mount_point: str) -> str:
         name = module.name
     except Exception:
         raise ValueError(f"Name required for {mount_point}") from None
-    if not isinstance(name, str):
-        raise TypeError(f"A module's name must be a str, not {type(name).__name__}.")
-    return name
+    return _as_str("A module's name", name)
 
 
 def _log_contributor(contributor: dict[str, Any], channel: str, error: BaseException) -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from contextlib import AsyncExitStack
 from datetime import datetime
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
@@ -67,8 +68,9 @@ class AmplifierSession:
         self._is_resumed = is_resumed
         self._initialized = False
         self._initializing: asyncio.Future[Exception | None] | None = None
+        self._initializer: asyncio.Task[Any] | None = None
         self._announced = False
-        self._ending = False
+        self._ended = False
         self._children: list[AmplifierSession] = []
         hooks = self.coordinator.hooks
         hooks.set_default_fields(session_id=self.session_id, parent_id=parent_id)
@@ -107,13 +109,23 @@ class AmplifierSession:
             if self._initializing is None:
                 await self._run_initialize()
                 return
+            if self._is_initializing_here():
+                raise RuntimeError(
+                    "A module waits for the session that is mounting it. "
+                    "Use the session once it is initialized, as in a hook on 'session:start'."
+                )
             error = await asyncio.shield(self._initializing)
             if error is not None:
                 raise _initialization_error(error) from error
 
+    def _is_initializing_here(self) -> bool:
+        return self._initializer is asyncio.current_task()
+
     async def _run_initialize(self) -> None:
         # Others wait for this future; its value is the failure, if there was one.
         waiting = self._initializing = asyncio.get_running_loop().create_future()
+        self._initializer = asyncio.current_task()
+        self._ended = False
         failure: Exception | None = None
         try:
             # Looked up when called, so that an app can replace the step.
@@ -121,12 +133,11 @@ class AmplifierSession:
                 self.config, self.coordinator, self.session_id, self.parent_id
             )
             self._initialized = True
-            self._ending = False
         except Exception as error:
             failure = error
             raise _initialization_error(error) from error
         finally:
-            self._initializing = None
+            self._initializing = self._initializer = None
             waiting.set_result(failure)
 
     # -- execute ----------------------------------------------------------------------
@@ -196,27 +207,32 @@ class AmplifierSession:
         Every step runs even if another fails, and none runs twice. Afterwards the session
         may be initialized again.
         """
-        if cascade_children:
-            for child in list(self._children):
-                await child.cleanup(cascade_children=True)
+        # What a running initialize mounts from now on, nobody would take out again.
+        while self._initializing is not None and not self._is_initializing_here():
+            await asyncio.shield(self._initializing)
+        first, self._ended = not self._ended, True
+        # A stack runs every step whatever another one raises, and the last one first.
+        async with AsyncExitStack() as steps:
+            steps.push_async_callback(self.coordinator._unmount_modules)
+            steps.push_async_callback(self._run_cleanups, with_loader=first)
+            if first and self._initialized:
+                steps.push_async_callback(self._emit_end)
+            for child in self._children if cascade_children else ():
+                steps.push_async_callback(child.cleanup, cascade_children=True)
+
+    async def _run_cleanups(self, with_loader: bool) -> None:
+        clean_loader = getattr(self.coordinator.loader, "cleanup", None)
+        if with_loader and callable(clean_loader):
+            self.coordinator._cleanup_fns.insert(0, clean_loader)
         try:
-            await self._emit_end()
+            await self.coordinator.cleanup()
         finally:
-            try:
-                await self.coordinator.cleanup()
-            finally:
-                self._initialized = False
-                await self.coordinator._unmount_modules()
-                loader = self.coordinator.loader
-                if loader is not None:
-                    loader.cleanup()
+            self._initialized = False
 
     async def _emit_end(self) -> None:
-        if self._initialized and not self._ending:
-            self._ending = True
-            self.status.ended_at = datetime.now()
-            payload = {"session_id": self.session_id, "status": self.status.status}
-            await self.coordinator.hooks.emit(SESSION_END, payload)
+        self.status.ended_at = datetime.now()
+        payload = {"session_id": self.session_id, "status": self.status.status}
+        await self.coordinator.hooks.emit(SESSION_END, payload)
 
     async def __aenter__(self) -> Self:
         try:

@@ -9,7 +9,7 @@ REPO = Path(__file__).resolve().parents[2]
 KERNEL = REPO / "kernel" / "amplifier_core"
 NOT_KERNEL_PROPER = {"testing.py", "pytest_plugin.py", "cli.py", "_engine.py"}
 GENERATED = "_grpc_gen"
-MADE_BY_MAKE = {".git", ".venv", ".peer", ".cache", "__pycache__", "build", "dist"}
+MADE_BY_TOOLS = {"__pycache__", "build", "dist"}
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 _HOLDS_DOCSTRING = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
@@ -32,8 +32,14 @@ def repository_files() -> list[Path]:
     if listing.returncode == 0:
         paths = [REPO / name for name in listing.stdout.split("\0") if name]
     else:
-        paths = [path for path in REPO.rglob("*") if not MADE_BY_MAKE & set(path.parts)]
+        paths = [path for path in REPO.rglob("*") if not _is_made_by_tools(path)]
     return sorted(path for path in paths if path.is_file())
+
+
+def _is_made_by_tools(path: Path) -> bool:
+    """Environments and caches, which live in hidden folders; `.ci` is ours."""
+    *folders, _ = path.relative_to(REPO).parts
+    return any(f in MADE_BY_TOOLS or (f.startswith(".") and f != ".ci") for f in folders)
 
 
 def python_files() -> list[Path]:

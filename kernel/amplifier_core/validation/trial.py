@@ -11,7 +11,7 @@ from .base import ValidationCheck, bad, good
 from .contract import Contract
 from .sandbox import Outcome, PrivateLoop
 
-__all__ = ["try_mount"]
+__all__ = ["cleanup_of", "cleanups", "try_mount"]
 
 COMPLIANCE = "protocol_compliance"
 CLEANUP = "cleanup"
@@ -37,10 +37,12 @@ async def try_mount(
             if _failed(looked):
                 return [_failure("Looking at what was mounted", looked, timeout)]
             checks = looked.value
-        for cleanup in _cleanups(contract, coordinator, mounted.value):
+        for cleanup in cleanups(contract, coordinator, mounted.value):
             ended = await loop.call(cleanup, timeout)
             if _failed(ended):
                 checks.append(_cleanup_failure(ended, timeout))
+            if ended.timed_out:
+                break
     return checks
 
 
@@ -115,16 +117,16 @@ def _elsewhere(coordinator: MockCoordinator) -> str:
     return f" Mounted elsewhere: {names}." if names else ""
 
 
-def _cleanups(
+def cleanups(
     contract: Contract, coordinator: MockCoordinator, returned: Any
 ) -> list[Callable[[], Any]]:
     """What a session would call at its end, newest first."""
-    ours = _cleanup_of(contract, coordinator, returned)
+    ours = cleanup_of(contract, coordinator, returned)
     registered = [each for each in reversed(coordinator._cleanup_fns) if each != ours]
     return [*([ours] if ours else []), *registered]
 
 
-def _cleanup_of(
+def cleanup_of(
     contract: Contract, coordinator: MockCoordinator, returned: Any
 ) -> Callable[[], Any] | None:
     mounted = [*coordinator.modules.values(), *contract.mounted(coordinator).values()]
