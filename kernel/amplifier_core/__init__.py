@@ -4,9 +4,10 @@ Everything public is importable from here. The names of `testing` and the submod
 are fetched when first used: no session pays for what only tests and validators need.
 """
 
+# ruff: noqa: I001
+# fmt: off - lists of names read best as paragraphs
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
-
 from . import capabilities
 from .cancellation import CancellationState, CancellationToken
 from .content_models import (
@@ -184,6 +185,7 @@ __all__ = [
     "retry_with_backoff",
     "wait_for",
 ]
+# fmt: on
 
 _LATE_MODULES = ("_engine", "testing")
 

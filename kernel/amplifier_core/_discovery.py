@@ -6,7 +6,8 @@ import logging
 import os
 import sys
 from collections.abc import Iterable, Iterator
-from pathlib import Path
+from contextlib import suppress
+from pathlib import Path, PureWindowsPath
 from typing import TYPE_CHECKING, Any, Literal
 
 if TYPE_CHECKING:
@@ -33,12 +34,12 @@ _NAME_HINTS: tuple[tuple[str, ModuleKind], ...] = (
 )
 
 
-class AmbiguousModule(LookupError):
+class AmbiguousModule(ValueError):
     """Two installed distributions offer one module id, and nothing says which is meant."""
 
+    reason_code = "invalid_entry_point"
+
     def __init__(self, module_id: str, owners: list[str]) -> None:
-        self.module_id = module_id
-        self.owners = owners
         super().__init__(
             f"Module {module_id!r} is offered by {' and '.join(map(repr, owners))}. "
             f"Uninstall one of them, or give the entry a `source`."
@@ -46,41 +47,53 @@ class AmbiguousModule(LookupError):
 
 
 class _InstalledModules:
-    """The entry points of this process, read once and again only when sys.path has grown."""
+    """The entry points of this process, read once and again only when sys.path has changed."""
 
     def __init__(self) -> None:
         self._by_id: dict[str, list[EntryPoint]] = {}
         self._seen: tuple[object, list[str]] | None = None
 
     def table(self) -> dict[str, list[EntryPoint]]:
-        import importlib.metadata  # slow to import, and not needed before the first module
-
-        # Someone who replaced the reader (a test, an app's own index) gets a fresh scan.
-        if self._seen is None or self._seen[0] is not importlib.metadata.entry_points:
+        """Who offers which id, as of now."""
+        if self._is_outdated(paths_matter=True):
             self._scan()
         return self._by_id
 
     def find(self, module_id: str) -> EntryPoint | None:
-        candidates = self.table().get(module_id)
-        if candidates is None and self._seen is not None and self._seen[1] != sys.path:
+        """The entry point of a module; only a miss is worth a look at a changed sys.path.
+
+        Raises:
+            AmbiguousModule: two third parties offer it.
+        """
+        if self._is_outdated(paths_matter=module_id not in self._by_id):
             self._scan()
-            candidates = self._by_id.get(module_id)
-        return _winner(module_id, candidates) if candidates else None
+        candidates = self._by_id.get(module_id)
+        return winner(module_id, candidates) if candidates else None
+
+    def _is_outdated(self, paths_matter: bool) -> bool:
+        import importlib.metadata  # slow to import, and not needed before the first module
+
+        # Someone who replaced the reader (a test, an app's own index) gets a fresh scan.
+        if self._seen is None or self._seen[0] is not importlib.metadata.entry_points:
+            return True
+        return paths_matter and self._seen[1] != sys.path
 
     def _scan(self) -> None:
         import importlib.metadata
 
-        reader = importlib.metadata.entry_points
-        self._seen = (reader, list(sys.path))
-        self._by_id = {}
+        reader, paths = importlib.metadata.entry_points, list(sys.path)
+        by_id: dict[str, list[EntryPoint]] = {}
         for point in reader(group=ENTRY_POINT_GROUP):
-            self._by_id.setdefault(point.name, []).append(point)
+            by_id.setdefault(point.name, []).append(point)
+        # Set when complete, and the key last: other threads may be looking.
+        self._by_id = by_id
+        self._seen = (reader, paths)
 
 
 installed = _InstalledModules()
 
 
-def _winner(module_id: str, candidates: list[EntryPoint]) -> EntryPoint:
+def winner(module_id: str, candidates: list[EntryPoint]) -> EntryPoint:
     """A third party's module replaces the bundled one of the same id."""
     foreign = [point for point in candidates if not _is_bundled(point)]
     if len(foreign) > 1:
@@ -111,23 +124,45 @@ def module_directories(search_paths: Iterable[Path] | None) -> Iterator[tuple[st
         if not root.is_dir():
             logger.warning("Module search path does not exist: %s", root)
             continue
-        for path in sorted(root.glob(f"{DIRECTORY_PREFIX}*")):
+        for path in sorted(root.glob(f"{DIRECTORY_PREFIX}?*")):
             if path.is_dir():
                 yield path.name.removeprefix(DIRECTORY_PREFIX), path
 
 
 def find_directory(module_id: str, search_paths: Iterable[Path] | None) -> Path | None:
     """The directory that serves `module_id` in the search paths, else in the environment."""
-    for root in _search_roots(search_paths):
-        for name in (DIRECTORY_PREFIX + module_id, package_name(module_id)):
-            if (root / name).is_dir():
-                return root / name
-    return None
+    places = (root / f"{DIRECTORY_PREFIX}{module_id}" for root in _search_roots(search_paths))
+    return next((path for path in places if path.is_dir()), None)
 
 
 def _search_roots(search_paths: Iterable[Path] | None) -> list[Path]:
-    variable = os.environ.get(MODULES_VARIABLE, "")
-    return [*(search_paths or ()), *(Path(part) for part in variable.split(os.pathsep) if part)]
+    listed = os.environ.get(MODULES_VARIABLE, "").split(os.pathsep)
+    return [*map(Path, search_paths or ()), *(_at_home(part) for part in listed if part)]
+
+
+def local_path(hint: Any) -> Path | None:
+    """The directory that a source names by itself; None if it takes a resolver to find.
+
+    Relative ones start at the working directory. A path of Windows is a path everywhere,
+    so that elsewhere it is reported as missing rather than looked up as something else.
+    """
+    if isinstance(hint, os.PathLike):
+        return _at_home(os.fspath(hint))
+    if not isinstance(hint, str):
+        return None
+    if hint.startswith("file://"):
+        from urllib.parse import unquote
+
+        path = unquote(hint.removeprefix("file://").removeprefix("localhost"))
+        # file:///C:/modules: the slash before the drive belongs to the URL.
+        return _at_home(path[1:] if PureWindowsPath(path[1:]).drive else path)
+    is_path = hint.startswith(("/", ".", "~")) or PureWindowsPath(hint).is_absolute()
+    return _at_home(hint) if is_path else None
+
+
+def _at_home(path: str) -> Path:
+    # Not Path.expanduser: that raises for a user who does not exist.
+    return Path(os.path.expanduser(path))
 
 
 def package_name(module_id: str) -> str:
@@ -160,12 +195,14 @@ def declared_type(package: Path) -> Any:
         tree = ast.parse((package / "__init__.py").read_bytes())
     except (OSError, SyntaxError, ValueError):
         return None
+    declared: Any = None
     for node in tree.body:
-        if isinstance(node, ast.Assign) and isinstance(node.value, ast.Constant):
-            names = [target.id for target in node.targets if isinstance(target, ast.Name)]
-            if TYPE_MARKER in names:
-                return node.value.value
-    return None
+        if isinstance(node, ast.Assign | ast.AnnAssign) and node.value is not None:
+            targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+            if TYPE_MARKER in [each.id for each in targets if isinstance(each, ast.Name)]:
+                with suppress(ValueError):
+                    declared = ast.literal_eval(node.value)
+    return declared
 
 
 def did_you_mean(name: str, known: Iterable[str], otherwise: str = "") -> str:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, TypeGuard
 
-from .coordinator import ModuleCoordinator
+from .coordinator import SINGLE_SLOTS, ModuleCoordinator
 
 Installed = tuple[str, str | None, Any]
 """Mount point, name (None in a single slot), module."""
+
+SYSTEMS = ("approval_system", "display_system")
 
 
 class Mounting:
@@ -17,16 +19,25 @@ class Mounting:
     A coordinator that is only a stand-in for one is left alone.
     """
 
-    __slots__ = ("_capabilities", "_channels", "_cleanups", "_coordinator", "_serial", "_slots")
+    __slots__ = (
+        "_capabilities",
+        "_channels",
+        "_cleanups",
+        "_coordinator",
+        "_serial",
+        "_slots",
+        "_systems",
+    )
 
     def __init__(self, coordinator: Any) -> None:
         self._coordinator: ModuleCoordinator | None = None
         if isinstance(coordinator, ModuleCoordinator):
             self._coordinator = coordinator
-            points = coordinator.mount_points
             self._slots = {
-                key: slot.copy() if isinstance(slot, dict) else slot for key, slot in points.items()
+                point: slot.copy() if _is_table(slot, point) else slot
+                for point, slot in coordinator.mount_points.items()
             }
+            self._systems = [(name, getattr(coordinator, name)) for name in SYSTEMS]
             self._capabilities = coordinator._capabilities.copy()
             self._channels = {key: len(given) for key, given in coordinator._channels.items()}
             self._serial = coordinator.hooks._serial
@@ -38,7 +49,7 @@ class Mounting:
         points = self._coordinator.mount_points if self._coordinator is not None else {}
         for point, slot in points.items():
             before = self._slots.get(point)
-            if isinstance(slot, dict):
+            if _is_table(slot, point):
                 known = before if isinstance(before, dict) else {}
                 for name, module in slot.items():
                     if name not in known or known[name] is not module:
@@ -51,7 +62,7 @@ class Mounting:
         """What was added since then, to be removed when the session ends."""
         coordinator = self._coordinator
         if coordinator is None:
-            return Mounted([], [], {}, [])
+            return Mounted([], [], {}, [], [])
         added = {
             name: value
             for name, value in coordinator._capabilities.items()
@@ -64,7 +75,12 @@ class Mounting:
         ]
         hooks = coordinator.hooks
         fresh = hooks._registered_since(self._serial) if hooks._serial > self._serial else []
-        return Mounted(self.installed(), fresh, added, contributors)
+        systems = [
+            (name, now, earlier)
+            for name, earlier in self._systems
+            if (now := getattr(coordinator, name)) is not earlier
+        ]
+        return Mounted(self.installed(), fresh, added, contributors, systems)
 
     async def undo(self) -> None:
         """Put everything back as it was, running the cleanups that were registered since."""
@@ -79,9 +95,11 @@ class Mounting:
 
     def _restore(self, coordinator: ModuleCoordinator) -> None:
         points = coordinator.mount_points
+        for added in points.keys() - self._slots.keys():
+            del points[added]
         for point, before in self._slots.items():
             slot = points.get(point)
-            if isinstance(slot, dict) and isinstance(before, dict):
+            if _is_table(slot, point) and isinstance(before, dict):
                 if not _same_entries(slot, before):
                     slot.clear()
                     slot.update(before)
@@ -93,7 +111,7 @@ class Mounting:
 class Mounted:
     """What one module added to a coordinator."""
 
-    __slots__ = ("capabilities", "contributors", "installed", "registrations")
+    __slots__ = ("capabilities", "contributors", "installed", "registrations", "systems")
 
     def __init__(
         self,
@@ -101,11 +119,13 @@ class Mounted:
         registrations: list[Any],
         capabilities: dict[str, Any],
         contributors: list[tuple[str, dict[str, Any]]],
+        systems: list[tuple[str, Any, Any]],
     ) -> None:
         self.installed = installed
         self.registrations = registrations
         self.capabilities = capabilities
         self.contributors = contributors
+        self.systems = systems
 
     def modules(self) -> list[Any]:
         """The objects that now serve the session: mounted modules and hook handlers."""
@@ -115,7 +135,7 @@ class Mounted:
     async def remove(self, coordinator: ModuleCoordinator) -> None:
         """Take out what is still there; what others put in its place stays."""
         for point, name, module in self.installed:
-            if coordinator.get(point, name) is module:
+            if point in coordinator.mount_points and coordinator.get(point, name) is module:
                 await coordinator.unmount(point, name=name)
         if self.registrations:
             coordinator.hooks._remove(self.registrations)
@@ -127,6 +147,14 @@ class Mounted:
             group[:] = [each for each in group if each is not given]
             if not group:
                 coordinator._channels.pop(channel, None)
+        for attribute, ours, earlier in self.systems:
+            if getattr(coordinator, attribute) is ours:
+                setattr(coordinator, attribute, earlier)
+
+
+def _is_table(slot: Any, point: str) -> TypeGuard[dict[str, Any]]:
+    """Whether a slot holds modules by name; the one module of a single slot may be a dict."""
+    return isinstance(slot, dict) and point not in SINGLE_SLOTS
 
 
 def _same_entries(one: dict[str, Any], other: dict[str, Any]) -> bool:

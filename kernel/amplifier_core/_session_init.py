@@ -126,14 +126,22 @@ class _Attempt:
 
     def keep(self, *serving: Any) -> None:
         """Make the module part of the session: its cleanup and its late start."""
-        record = self.before.record()
-        cleanup = _cleanup_in(self.returned, [*record.modules(), *serving], self.entry)
-        if cleanup is not None:
-            self.startup.coordinator.register_cleanup(cleanup)
-        self.startup.remember(record)
+        self.register_cleanup(*serving)
+        self.startup.remember(self.before.record())
         ready = getattr(self.mount, "__on_session_ready__", None)
         if isinstance(ready, tuple):
             self.startup.enqueue(*ready)
+
+    def register_cleanup(self, *serving: Any) -> None:
+        """Have what `mount()` handed out run with the other cleanups, also when undoing."""
+        modules = [*self.before.record().modules(), *serving]
+        cleanup = _cleanup_in(self.returned, modules, self.entry)
+        if cleanup is not None:
+            self.startup.coordinator.register_cleanup(cleanup)
+
+    async def undo(self) -> None:
+        self.register_cleanup()
+        await self.before.undo()
 
 
 async def _in_time(work: Awaitable[None], timeout: float, failure: str) -> None:
@@ -183,6 +191,7 @@ async def _mount_required(startup: _Startup, entry: Entry, slot: str, title: str
         if bound and startup.coordinator.get(slot) is None:
             raise ValueError(f"Module {entry.module!r} mounted nothing at {slot!r}.")
     except Exception as error:
+        attempt.register_cleanup()
         raise RuntimeError(
             f"Cannot initialize without {title}: {_safe_exception_str(error)}"
         ) from error
@@ -204,6 +213,7 @@ async def _mount_approval(startup: _Startup, entry: Entry) -> None:
         coordinator.approval_system = known
         if not isinstance(error, Exception):
             raise
+        attempt.register_cleanup()
         raise RuntimeError(
             f"Cannot initialize without approval module: {_safe_exception_str(error)}"
         ) from error
@@ -226,7 +236,7 @@ async def _mount_optional(startup: _Startup, entry: Entry, kind: str) -> None:
     try:
         await attempt.run()
     except Exception as error:
-        await attempt.before.undo()
+        await attempt.undo()
         await _report(startup, entry, kind, error)
     else:
         attempt.keep()
@@ -245,7 +255,7 @@ async def _mount_provider(startup: _Startup, entry: Entry) -> None:
             return
         await _place_provider(entry, coordinator, known)
     except Exception as error:
-        await attempt.before.undo()
+        await attempt.undo()
         await _report(startup, entry, "provider", error)
         await _consult(coordinator, "provider.load_failure", entry, error)
     else:

@@ -10,6 +10,7 @@ import asyncio
 import inspect
 import logging
 from collections.abc import Awaitable, Callable, Coroutine, Iterable
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from operator import attrgetter
 from types import CoroutineType
@@ -35,6 +36,7 @@ logger = logging.getLogger(__name__)
 Handler = Callable[..., Any]
 HandlerT = TypeVar("HandlerT", bound=Handler)
 Tap = Callable[[str, Any], None]
+Events = str | Iterable[str]
 
 ANY_EVENT = "*"
 _CORRELATED = REQUEST_EVENTS | TERMINAL_EVENTS | INTERIM_EVENTS
@@ -47,19 +49,17 @@ _SPECIAL = _CORRELATED | COUNTED_EVENTS
 _order = attrgetter("priority", "serial")
 
 
+@dataclass(slots=True, eq=False)
 class _Registration:
     """One handler on one event."""
 
-    __slots__ = ("event", "guard", "handler", "name", "priority", "serial", "timeout")
-
-    def __init__(self, event: str, handler: Handler, priority: int, name: str, serial: int) -> None:
-        self.event = event
-        self.handler = handler
-        self.priority = priority
-        self.name = name
-        self.serial = serial
-        self.guard = False
-        self.timeout: float | None = None
+    event: str
+    handler: Handler
+    priority: int
+    name: str
+    serial: int
+    guard: bool
+    timeout: float | None
 
 
 class Unregister:
@@ -67,12 +67,10 @@ class Unregister:
 
     __slots__ = ("_name", "_registrations", "_registry")
 
-    def __init__(
-        self, registry: HookRegistry, registrations: list[_Registration], name: str
-    ) -> None:
+    def __init__(self, registry: HookRegistry, registrations: list[_Registration]) -> None:
         self._registry = registry
         self._registrations = registrations
-        self._name = name
+        self._name = registrations[0].name if registrations else ""
 
     def __call__(self) -> None:
         self._registry._remove(self._registrations)
@@ -108,31 +106,17 @@ class HookRegistry:
 
     @overload
     def register(
-        self,
-        event: str | Iterable[str],
-        handler: Handler,
-        priority: int = 0,
-        name: str | None = None,
-        *,
-        guard: bool = False,
-        timeout: float | None = None,
+        self, event: Events, handler: Handler, *args: Any, **options: Any
     ) -> Unregister: ...
 
     @overload
     def register(
-        self,
-        event: str | Iterable[str],
-        handler: None = None,
-        priority: int = 0,
-        name: str | None = None,
-        *,
-        guard: bool = False,
-        timeout: float | None = None,
+        self, event: Events, handler: None = None, *args: Any, **options: Any
     ) -> Callable[[HandlerT], HandlerT]: ...
 
     def register(
         self,
-        event: str | Iterable[str],
+        event: Events,
         handler: Handler | None = None,
         priority: int = 0,
         name: str | None = None,
@@ -151,47 +135,30 @@ class HookRegistry:
         "allowed".
         """
         if handler is None:
-            return self._decorator(event, priority, name, guard, timeout)
+            return self._decorator(
+                event, priority=priority, name=name, guard=guard, timeout=timeout
+            )
         _check_arguments(priority, name, timeout)
         names = [event] if isinstance(event, str) else list(event)
-        added = [self._new(each, handler, priority, name, guard, timeout) for each in names]
-        self._compile({each.event for each in added})
-        return Unregister(self, added, name or (added[0].name if added else ""))
+        for each in names:
+            if not isinstance(each, str):
+                raise TypeError(f"An event name must be a str, not {type(each).__name__}.")
+        added: list[_Registration] = []
+        for each in names:
+            own = name if name is not None else f"_auto_{each}_{uuid4()}"
+            self._serial += 1
+            added.append(_Registration(each, handler, priority, own, self._serial, guard, timeout))
+        self._add(added)
+        return Unregister(self, added)
 
     on = register
 
-    def _decorator(
-        self,
-        event: str | Iterable[str],
-        priority: int,
-        name: str | None,
-        guard: bool,
-        timeout: float | None,
-    ) -> Callable[[HandlerT], HandlerT]:
+    def _decorator(self, event: Events, **options: Any) -> Callable[[HandlerT], HandlerT]:
         def keep(handler: HandlerT) -> HandlerT:
-            self.register(event, handler, priority, name, guard=guard, timeout=timeout)
+            self.register(event, handler, **options)
             return handler
 
         return keep
-
-    def _new(
-        self,
-        event: str,
-        handler: Handler,
-        priority: int,
-        name: str | None,
-        guard: bool,
-        timeout: float | None,
-    ) -> _Registration:
-        if not isinstance(event, str):
-            raise TypeError(f"An event name must be a str, not {type(event).__name__}.")
-        self._serial += 1
-        name = name if name is not None else f"_auto_{event}_{uuid4()}"
-        added = _Registration(event, handler, priority, name, self._serial)
-        added.guard, added.timeout = guard, timeout
-        self._registered.setdefault(event, []).append(added)
-        self._registered[event].sort(key=_order)
-        return added
 
     def unregister(self, name: str) -> None:
         """Remove every handler registered under `name`; an unknown name is ignored."""
@@ -210,6 +177,13 @@ class HookRegistry:
 
     def _all(self) -> list[_Registration]:
         return [each for group in self._registered.values() for each in group]
+
+    def _add(self, registrations: list[_Registration]) -> None:
+        for added in registrations:
+            group = self._registered.setdefault(added.event, [])
+            group.append(added)
+            group.sort(key=_order)
+        self._compile({added.event for added in registrations})
 
     def _remove(self, registrations: list[_Registration]) -> None:
         for gone in registrations:
@@ -280,9 +254,9 @@ class HookRegistry:
                 if being_cancelled():
                     raise
                 answer = _failed(hook, event, error)
-            if answer is None:
+            if answer is None or _says_nothing(answer):
                 continue
-            result = sound(answer, event, hook.name)
+            result = sound(answer, event, hook.name, hook.guard)
             if result.action == "deny":
                 return answers.denied(result)
             if result.action == "modify" and result.data is not None:
@@ -340,6 +314,19 @@ class HookRegistry:
 
     def _registered_since(self, serial: int) -> list[_Registration]:
         return [each for each in self._all() if each.serial > serial]
+
+
+def _says_nothing(answer: object) -> bool:
+    """Whether an answer is a plain `continue`, as nearly all are."""
+    if answer.__class__ is not HookResult:
+        return False
+    said = answer.__dict__
+    return (
+        said.get("action") == "continue"
+        and said["data"] is None
+        and said["user_message"] is None
+        and said["user_messages"] == []
+    )
 
 
 async def _answer(result: HookResult) -> HookResult:

@@ -160,7 +160,7 @@ class ApprovalRequest(LazyModel):
     @field_validator("timeout")
     @classmethod
     def _check_timeout(cls, timeout: float | None) -> float | None:
-        if timeout is not None and timeout <= 0:
+        if timeout is not None and not timeout > 0:  # NaN is not positive either
             raise ValueError("timeout must be positive or None")
         return timeout
 

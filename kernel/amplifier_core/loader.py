@@ -12,16 +12,22 @@ import inspect
 import logging
 import sys
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from . import _discovery as discovery
-from ._discovery import ModuleKind, did_you_mean
+from ._discovery import AmbiguousModule, ModuleKind, did_you_mean
 from ._mounting import Mounting
 from .coordinator import ModuleCoordinator
 from .models import ModuleInfo
 from .module_sources import ModuleNotFoundError
+
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
+
+    from .transports import Manifest
 
 __all__ = [
     "MODULE_FAILURE_REASONS",
@@ -52,8 +58,6 @@ REQUIRED_MEMBERS: dict[str, tuple[str, ...]] = {
     "providers": ("name", "get_info", "list_models", "complete", "parse_tool_calls"),
     "tools": ("name", "description", "execute"),
 }
-
-_POSITIONAL = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
 
 MODULE_FAILURE_REASONS = frozenset(
     {
@@ -87,7 +91,7 @@ def module_failure_reason(error: BaseException) -> str:
     """Why loading failed, as one of MODULE_FAILURE_REASONS; texts are never parsed."""
     if isinstance(error, ModuleNotFoundError):
         return "missing_source"
-    if isinstance(error, ModuleValidationError | _ModuleDiscoveryError):
+    if isinstance(error, ModuleValidationError | _ModuleDiscoveryError | AmbiguousModule):
         code = error.reason_code
         if isinstance(code, str) and code in MODULE_FAILURE_REASONS:
             return code
@@ -106,7 +110,7 @@ class ModuleLoader:
         self._search_paths = search_paths
         self._loaded_modules: dict[str, RawMount] = {}
         self._loaded_module_paths: dict[str, Path] = {}
-        self._ready_functions: dict[str, ReadyFunction] = {}
+        self._ready_functions: dict[str, ReadyFunction | None] = {}
         self._module_info: dict[str, ModuleInfo] = {}
         self._added_paths: list[str] = []
         self._on_session_ready_queue: list[tuple[str, ReadyFunction]] = []
@@ -115,23 +119,20 @@ class ModuleLoader:
 
     async def discover(self) -> list[ModuleInfo]:
         """Every module that `load` would find by its id; no module code is run."""
-        found: dict[str, ModuleInfo] = {}
-        for module_id, points in discovery.installed.table().items():
-            kind = discovery.guess_type(module_id)
-            found[module_id] = _info(module_id, kind, discovery.version_of(points[0]))
-        for module_id, path in discovery.module_directories(self._search_paths):
-            if module_id not in found:
-                try:
-                    found[module_id] = _info(module_id, self._type_in(module_id, path))
-                except ModuleValidationError as error:
-                    logger.error("Module %r is left out: %s", module_id, error)
-        self._module_info.update(found)
-        return list(found.values())
-
-    def _type_in(self, module_id: str, path: Path) -> ModuleKind:
-        package = discovery.find_package_dir(module_id, path)
-        declared = discovery.declared_type(package) if package else None
-        return _checked_type(module_id, declared)
+        found: dict[str, ModuleInfo | None] = {}
+        places: list[tuple[str, list[EntryPoint] | Path]] = [*discovery.installed.table().items()]
+        places += discovery.module_directories(self._search_paths)
+        for module_id, place in places:
+            if module_id in found:
+                continue
+            found[module_id] = None
+            try:
+                found[module_id] = _describe(module_id, place)
+            except (ValueError, ModuleValidationError) as error:
+                logger.error("Module %r is left out: %s", module_id, error)
+        infos = [info for info in found.values() if info is not None]
+        self._module_info.update({info.id: info for info in infos})
+        return infos
 
     # -- loading ----------------------------------------------------------------------
 
@@ -143,6 +144,9 @@ class ModuleLoader:
         coordinator: ModuleCoordinator | None = None,
     ) -> MountFunction:
         """A function that mounts module `module_id` with `config` on a coordinator.
+
+        A mounted source resolver decides what `source_hint` means. Without one it may be
+        a local directory: a path, or a string that begins like one.
 
         Raises:
             ValueError: no such module, or its code cannot be imported.
@@ -158,211 +162,150 @@ class ModuleLoader:
     async def _load(
         self, module_id: str, config: dict[str, Any], hint: Any, coordinator: Any
     ) -> MountFunction:
-        resolver = self._resolver(coordinator)
-        if resolver is None and not _is_path(hint):
-            if hint is not None:
-                logger.warning("Source %r of module %r needs a resolver", hint, module_id)
-            return await self._load_direct(module_id, config, hint, coordinator)
         try:
-            path = await _resolve(resolver, module_id, hint)
+            path = await self._source(module_id, hint, coordinator)
         except ModuleNotFoundError:
-            try:
-                return await self._load_direct(module_id, config, hint, coordinator)
-            except _ModuleDiscoveryError as error:
-                if error.reason_code != "missing_source":
-                    raise
-            raise
-        return await self._load_path(module_id, path, config, coordinator)
+            mount = await self._load_direct(module_id, config, coordinator)
+            if mount is None:
+                raise
+            return mount
+        if path is not None:
+            return await self._load_path(module_id, path, config, coordinator)
+        mount = await self._load_direct(module_id, config, coordinator)
+        if mount is None:
+            raise self._not_found(module_id, hint)
+        return mount
+
+    async def _source(self, module_id: str, hint: Any, coordinator: Any) -> Path | None:
+        """The directory that an explicit source means; None to look the id up."""
+        resolver = self._resolver(coordinator)
+        if resolver is not None:
+            return await _resolve(resolver, module_id, hint)
+        path = discovery.local_path(hint)
+        if path is None and hint is not None:
+            logger.warning("Source %r of module %r needs a resolver", hint, module_id)
+        return path
 
     def _resolver(self, coordinator: Any) -> Any:
         for owner in (coordinator, self._coordinator):
-            if owner is not None:
-                try:
-                    resolver = owner.get("module-source-resolver")
-                except ValueError:
-                    continue
+            with suppress(ValueError):
+                resolver = owner.get("module-source-resolver") if owner is not None else None
                 if resolver is not None:
                     return resolver
         return None
 
     async def _load_direct(
-        self, module_id: str, config: dict[str, Any], hint: Any, coordinator: Any
-    ) -> MountFunction:
+        self, module_id: str, config: dict[str, Any], coordinator: Any
+    ) -> MountFunction | None:
         """Load by id alone, as installed or found in the search directories."""
-        raw = self._loaded_modules.get(module_id)
-        failure: Exception | None = None
-        if raw is None:
-            raw, failure = self._installed_mount(module_id)
-        if raw is None:
-            path = discovery.find_directory(module_id, self._search_paths)
-            if path is not None:
-                return await self._load_path(module_id, path, config, coordinator)
-            raw = self._conventional_mount(module_id)
-        if raw is None:
-            raise self._not_found(module_id, hint, failure) from failure
-        self._loaded_modules[module_id] = raw
-        return self._bind(module_id, raw, config)
-
-    def _installed_mount(self, module_id: str) -> tuple[RawMount | None, Exception | None]:
+        if module_id in self._loaded_modules:
+            return self._bind(module_id, config)
         point = discovery.installed.find(module_id)
-        if point is None:
-            return None, None
-        try:
-            raw = point.load()
-        except Exception as error:
-            logger.error("Entry point of module %r failed to load", module_id, exc_info=error)
-            return None, error
-        _check_mount(module_id, raw)
-        self._note_ready(module_id, _home_of(raw), strict=False)
-        return raw, None
-
-    def _not_found(
-        self, module_id: str, hint: Any, failure: Exception | None
-    ) -> _ModuleDiscoveryError:
+        failure: Exception | None = None
+        if point is not None:
+            try:
+                raw = point.load()
+            except Exception as error:
+                failure = error
+                logger.error("Entry point of module %r failed to load", module_id, exc_info=error)
+            else:
+                home = sys.modules.get(getattr(raw, "__module__", None) or "")
+                self._adopt(module_id, raw, home)
+                return self._bind(module_id, config)
+        path = discovery.find_directory(module_id, self._search_paths)
+        if path is not None:
+            return await self._load_path(module_id, path, config, coordinator)
+        module = _conventional_package(module_id)
+        if module is not None:
+            self._adopt(module_id, getattr(module, "mount", None), module)
+            return self._bind(module_id, config)
         if failure is not None:
-            return _ModuleDiscoveryError(
-                f"Module {module_id!r} is installed but its entry point fails to load: "
-                f"{type(failure).__name__}: {failure}. Reinstall the package that offers it.",
-                reason_code="invalid_entry_point",
-            )
+            raise _import_failed(module_id, "its entry point", failure) from failure
+        return None
+
+    def _not_found(self, module_id: str, hint: Any) -> _ModuleDiscoveryError:
         if hint is not None:
             advice = f"Its source {hint!r} needs a module source resolver, and none is mounted."
         else:
-            known = [*discovery.installed.table(), *self._directory_ids()]
+            directories = discovery.module_directories(self._search_paths)
+            known = [*discovery.installed.table(), *(name for name, _ in directories)]
             advice = did_you_mean(module_id, known, "Install it, or give the entry a `source`.")
         return _ModuleDiscoveryError(
-            f"Module {module_id!r} is not installed. {advice}", reason_code="missing_source"
+            f"Module {module_id!r} was not found via entry points or filesystem. {advice}",
+            reason_code="missing_source",
         )
-
-    def _directory_ids(self) -> list[str]:
-        return [name for name, _ in discovery.module_directories(self._search_paths)]
 
     async def _load_path(
         self, module_id: str, path: Path, config: dict[str, Any], coordinator: Any
     ) -> MountFunction:
         """Load the module in directory `path`, whatever its transport."""
-        self._refuse_second_home(module_id, path)
         known = self._loaded_module_paths.get(module_id)
-        if known is not None:
-            return self._bind(module_id, self._loaded_modules[module_id], config)
-        foreign = await self._load_foreign(module_id, path, config, coordinator)
-        if foreign is not None:
-            return foreign
-        raw = self._import_mount(module_id, path)
-        self._loaded_modules[module_id] = raw
-        self._loaded_module_paths[module_id] = path.resolve()
-        return self._bind(module_id, raw, config)
+        if known is None:
+            manifest = _manifest(path)
+            if manifest.transport != "python":
+                from .transports import transport_loader
 
-    def _refuse_second_home(self, module_id: str, path: Path) -> None:
-        known = self._loaded_module_paths.get(module_id)
-        if known is not None and known != path.resolve():
+                load = transport_loader(manifest.transport)
+                owner = coordinator or self._coordinator
+                return _checked(module_id, await load(module_id, manifest, config, owner))
+            self._import(module_id, path)
+            self._loaded_module_paths[module_id] = path.resolve()
+        elif known != path.resolve():
             raise ImportError(
                 f"Module {module_id!r} is already loaded from {known}; refusing to load it "
                 f"from {path}. Use one source for one id.",
                 name=module_id,
             )
+        return self._bind(module_id, config)
 
-    async def _load_foreign(
-        self, module_id: str, path: Path, config: dict[str, Any], coordinator: Any
-    ) -> MountFunction | None:
-        from .transports import read_manifest, transport_loader
-
-        try:
-            manifest = read_manifest(path)
-        except ValueError as error:
-            raise ModuleValidationError(
-                str(error), reason_code="invalid_module_metadata"
-            ) from error
-        if manifest.transport == "python":
-            return None
-        return await transport_loader(manifest.transport)(
-            module_id, manifest, config, coordinator or self._coordinator
-        )
-
-    def _import_mount(self, module_id: str, path: Path) -> RawMount:
+    def _import(self, module_id: str, path: Path) -> None:
         from .transports.python import import_package
 
         package = discovery.find_package_dir(module_id, path)
         if package is None:
-            reason = "invalid_package_layout" if path.exists() else "missing_source"
-            raise ModuleValidationError(
-                f"Module {module_id!r} has no valid Python package at {path}. Put its code into "
-                f"a folder {discovery.package_name(module_id)!r} with an `__init__.py`.",
-                reason_code=reason,
-            )
-        self._add_path(path)
+            raise _no_package(module_id, path)
         try:
             module = import_package(package)
         except Exception as error:
-            raise _ModuleDiscoveryError(
-                f"Module {module_id!r} was found at {path} but failed to load: "
-                f"{type(error).__name__}: {error}",
-                reason_code="invalid_entry_point",
-            ) from error
-        _checked_type(module_id, getattr(module, discovery.TYPE_MARKER, None))
-        raw = _mount_in(module_id, module)
-        self._note_ready(module_id, module, strict=True)
-        return raw
+            raise _import_failed(module_id, path, error) from error
+        self._adopt(module_id, getattr(module, "mount", None), module, strict=True)
+        self._add_path(package.parent)
 
-    def _conventional_mount(self, module_id: str) -> RawMount | None:
-        try:
-            module = importlib.import_module(discovery.package_name(module_id))
-            raw = _mount_in(module_id, module)
-        except (ImportError, ModuleValidationError) as error:
-            logger.debug("No conventional package for module %r: %s", module_id, error)
-            return None
-        self._note_ready(module_id, module, strict=False)
-        return raw
+    def _adopt(
+        self, module_id: str, raw: Any, home: ModuleType | None, *, strict: bool = False
+    ) -> None:
+        """Check what was imported and keep it: its mount function and `on_session_ready`."""
+        from .transports.python import check_mount, ready_function
 
-    def _note_ready(self, module_id: str, home: ModuleType | None, strict: bool) -> None:
-        """Remember the module's `on_session_ready`, if it has a usable one."""
-        ready = getattr(home, "on_session_ready", None)
-        problem = _ready_problem(module_id, ready)
-        if problem and strict:
-            raise ModuleValidationError(
-                f"{problem}. Write `async def on_session_ready(coordinator)`.",
-                reason_code="invalid_entry_point",
-            )
-        if problem:
-            logger.warning("%s; it is skipped", problem)
-        elif ready is not None:
-            self._ready_functions[module_id] = ready
+        _checked_type(module_id, getattr(home, discovery.TYPE_MARKER, None))
+        check_mount(module_id, raw)
+        self._ready_functions[module_id] = ready_function(module_id, home, strict)
+        self._loaded_modules[module_id] = raw
 
-    def _bind(self, module_id: str, raw: RawMount, config: dict[str, Any]) -> MountFunction:
+    def _bind(self, module_id: str, config: dict[str, Any]) -> MountFunction:
         """A fresh mount function with this config; the raw one may serve many entries."""
-
-        async def mount(coordinator: Any) -> Any:
-            before = Mounting(coordinator)
-            returned: Any = raw(coordinator, config)
-            if inspect.isawaitable(returned):
-                returned = await returned
-            _check_installed(module_id, before)
-            return returned
-
-        mount.__module_id__ = module_id  # type: ignore[attr-defined]
+        raw = self._loaded_modules[module_id]
+        mount = _checked(module_id, lambda coordinator: raw(coordinator, config))
         ready = self._ready_functions.get(module_id)
         if ready is not None:
             mount.__on_session_ready__ = (module_id, ready)  # type: ignore[attr-defined]
         return mount
 
     def _add_path(self, path: Path) -> None:
-        entry = str(path)
+        entry = str(path.absolute())
         if entry not in sys.path:
             sys.path.insert(0, entry)
             self._added_paths.append(entry)
 
     # -- mounting and cleaning up -----------------------------------------------------
 
-    async def initialize(
-        self, module: MountFunction, coordinator: ModuleCoordinator
-    ) -> Callable[[], Any] | None:
+    async def initialize(self, module: MountFunction, coordinator: ModuleCoordinator) -> Any:
         """Mount what `load` returned; the result is its cleanup, if it has one."""
         try:
-            cleanup: Callable[[], Any] | None = await module(coordinator)
+            return await module(coordinator)
         except Exception as error:
             logger.error("Failed to initialize module: %s", error)
             raise
-        return cleanup
 
     def cleanup(self) -> None:
         """Take back what this loader added to `sys.path`; imported code stays imported."""
@@ -381,25 +324,61 @@ class ModuleLoader:
         self._on_session_ready_queue.clear()
 
 
-def _is_path(hint: Any) -> bool:
-    """Whether a source is a local directory, which needs no resolver."""
-    return isinstance(hint, Path) or (
-        isinstance(hint, str) and hint.startswith(("/", "./", "../", "file://"))
-    )
-
-
 async def _resolve(resolver: Any, module_id: str, hint: Any) -> Path:
-    if resolver is None:
-        return Path(str(hint).removeprefix("file://"))
     hints = {"source_hint": hint, "profile_hint": hint}
     if hasattr(resolver, "async_resolve"):
         source = await resolver.async_resolve(module_id, **hints)
     else:
         source = resolver.resolve(module_id, **hints)
-    return Path(source.resolve())
+    return Path(source if isinstance(source, str) else source.resolve())
 
 
-def _info(module_id: str, kind: ModuleKind, version: str = "1.0.0") -> ModuleInfo:
+def _manifest(path: Path) -> Manifest:
+    from .transports import read_manifest
+
+    try:
+        return read_manifest(path)
+    except ValueError as error:
+        raise ModuleValidationError(str(error), reason_code="invalid_module_metadata") from error
+
+
+def _conventional_package(module_id: str) -> ModuleType | None:
+    name = discovery.package_name(module_id)
+    if not name.isidentifier():
+        return None
+    try:
+        return importlib.import_module(name)
+    except Exception as error:
+        if isinstance(error, ImportError) and error.name == name:
+            return None
+        raise _import_failed(module_id, f"package {name!r}", error) from error
+
+
+def _import_failed(module_id: str, place: object, error: Exception) -> _ModuleDiscoveryError:
+    return _ModuleDiscoveryError(
+        f"Module {module_id!r} was found at {place} but failed to load: "
+        f"{type(error).__name__}: {error}. Mend its code, or reinstall the package it is in.",
+        reason_code="invalid_entry_point",
+    )
+
+
+def _no_package(module_id: str, path: Path) -> ModuleValidationError:
+    exists = path.exists()
+    folder = discovery.package_name(module_id)
+    advice = f"Put its code into a folder {folder!r} with an `__init__.py`."
+    return ModuleValidationError(
+        f"Module {module_id!r} has no valid Python package at {path}. "
+        f"{advice if exists else 'Check its `source`: there is no such directory.'}",
+        reason_code="invalid_package_layout" if exists else "missing_source",
+    )
+
+
+def _describe(module_id: str, place: list[EntryPoint] | Path) -> ModuleInfo:
+    if isinstance(place, Path):
+        kind, version = _type_in(module_id, place), "1.0.0"
+    else:
+        kind = discovery.guess_type(module_id)
+        version = discovery.version_of(discovery.winner(module_id, place))
     return ModuleInfo(
         id=module_id,
         name=module_id.replace("-", " ").title(),
@@ -410,65 +389,50 @@ def _info(module_id: str, kind: ModuleKind, version: str = "1.0.0") -> ModuleInf
     )
 
 
+def _type_in(module_id: str, path: Path) -> ModuleKind:
+    """The kind of the module in a directory, by its own word or by its id."""
+    manifest = _manifest(path)
+    package = discovery.find_package_dir(module_id, path)
+    marker = discovery.declared_type(package) if package else None
+    return _checked_type(module_id, marker or manifest.module_type)
+
+
 def _checked_type(module_id: str, declared: Any) -> ModuleKind:
     """The declared kind of a module, or the one its id suggests."""
     if not declared:
         return discovery.guess_type(module_id)
     if not isinstance(declared, str) or declared not in TYPE_TO_MOUNT_POINT:
         raise ModuleValidationError(
-            f"Module {module_id!r} declares {discovery.TYPE_MARKER} = {declared!r}. "
+            f"Module {module_id!r} has unknown type {declared!r} in {discovery.TYPE_MARKER}. "
             f"Use one of {', '.join(TYPE_TO_MOUNT_POINT)}.",
             reason_code="invalid_module_metadata",
         )
     return declared  # type: ignore[return-value]
 
 
-def _mount_in(module_id: str, module: ModuleType) -> RawMount:
-    raw: RawMount | None = getattr(module, "mount", None)
-    if raw is None:
-        raise ModuleValidationError(
-            f"Module {module_id!r} has no mount function. "
-            f"Define `async def mount(coordinator, config)` in {module.__name__!r}.",
-            reason_code="invalid_entry_point",
-        )
-    _check_mount(module_id, raw)
-    return raw
+# -- what the real mount installed ----------------------------------------------------
 
 
-def _check_mount(module_id: str, raw: Any) -> None:
-    """Refuse a mount that cannot be awaited with two arguments; never calls it."""
-    if not callable(raw):
-        problem = f"mount is {type(raw).__name__}, not a function"
-    elif not inspect.isfunction(raw):
-        return  # a callable object speaks for itself when it is called
-    elif not inspect.iscoroutinefunction(raw):
-        problem = "mount is not async"
-    elif len(inspect.signature(raw).parameters) < 2:
-        problem = "mount takes fewer than 2 parameters"
-    else:
-        return
-    raise ModuleValidationError(
-        f"Module {module_id!r} cannot be mounted: {problem}. "
-        f"Write `async def mount(coordinator, config)`.",
-        reason_code="invalid_entry_point",
-    )
+def _checked(module_id: str, mount: Callable[[Any], Any]) -> MountFunction:
+    """`mount`, held to the contract; when it fails, nothing of it stays mounted."""
 
+    async def checked(coordinator: Any) -> Any:
+        before = Mounting(coordinator)
+        returned = None
+        try:
+            returned = mount(coordinator)
+            if inspect.isawaitable(returned):
+                returned = await returned
+            _check_installed(module_id, before)
+        except BaseException:
+            if inspect.isroutine(returned):
+                coordinator.register_cleanup(returned)
+            await before.undo()
+            raise
+        return returned
 
-def _home_of(raw: Any) -> ModuleType | None:
-    return sys.modules.get(getattr(raw, "__module__", None) or "")
-
-
-def _ready_problem(module_id: str, ready: Any) -> str | None:
-    if ready is None:
-        return None
-    if not inspect.iscoroutinefunction(ready):
-        return f"on_session_ready of module {module_id!r} is not async"
-    required = [
-        parameter
-        for parameter in inspect.signature(ready).parameters.values()
-        if parameter.default is parameter.empty and parameter.kind in _POSITIONAL
-    ]
-    return None if required else f"on_session_ready of module {module_id!r} takes no coordinator"
+    checked.__module_id__ = module_id  # type: ignore[attr-defined]
+    return checked
 
 
 def _check_installed(module_id: str, before: Mounting) -> None:

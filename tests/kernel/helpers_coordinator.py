@@ -80,9 +80,7 @@ async def process(
     result: Any, *, context: Any = None, display: Any = None, approvals: Any = None, **limits: Any
 ) -> HookResult:
     """Carry out `result` as the answer of hook "guardian" to "tool:pre"."""
-    coordinator = coordinator_with(
-        context=context, display=display, approvals=approvals, **limits
-    )
+    coordinator = coordinator_with(context=context, display=display, approvals=approvals, **limits)
     processing = coordinator.process_hook_result(result, "tool:pre", "guardian")
     assert inspect.iscoroutine(processing)
     return await processing

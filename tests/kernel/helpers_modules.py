@@ -106,6 +106,13 @@ async def forever(*args: Any, **kwargs: Any) -> None:
     await asyncio.Event().wait()
 
 
+async def until(condition: Callable[[], Any]) -> None:
+    """Let other tasks run until `condition()` holds."""
+    async with asyncio.timeout(5):
+        while not condition():  # noqa: ASYNC110
+            await asyncio.sleep(0)
+
+
 class MemoryLoader:
     """A loader of mount functions kept in a dict; it serves `loop` and `memory` of itself."""
 

@@ -1,4 +1,4 @@
-"""Bringing a session up: order, sharing one run, getting ready, and taking all back."""
+"""Bringing a session up: order, sharing one run, and taking everything back."""
 
 import asyncio
 from types import SimpleNamespace
@@ -19,12 +19,11 @@ from helpers_modules import (
     failing,
     forever,
     listen,
-    module_directory,
     mounts,
     mounts_nothing,
     plan,
     session_of,
-    tool_source,
+    until,
 )
 
 FULL = plan(
@@ -70,12 +69,6 @@ def _counting(calls: list[str], gate: asyncio.Event | None = None) -> dict[str, 
         await coordinator.mount("orchestrator", Loop())
 
     return {"loop": mount}
-
-
-async def _until(condition: Any) -> None:
-    async with asyncio.timeout(5):
-        while not condition():
-            await asyncio.sleep(0)
 
 
 # -- order and arguments --------------------------------------------------------------
@@ -191,7 +184,7 @@ async def test_concurrent_callers_share_one_run() -> None:
     gate = asyncio.Event()
     session = session_of(modules=_counting(calls, gate))
     running = [asyncio.create_task(session.initialize()) for _ in range(3)]
-    await _until(lambda: calls)
+    await until(lambda: calls)
     gate.set()
 
     async with asyncio.timeout(5):
@@ -206,7 +199,7 @@ async def test_a_turn_waits_for_an_initialize_that_runs_elsewhere() -> None:
     gate = asyncio.Event()
     session = session_of(modules=_counting(calls, gate))
     running = asyncio.create_task(session.initialize())
-    await _until(lambda: calls)
+    await until(lambda: calls)
     turn = asyncio.create_task(session.execute("hello"))
     gate.set()
 
@@ -227,7 +220,7 @@ async def test_those_who_wait_for_a_failing_run_get_the_same_error() -> None:
 
     session = session_of(modules={"loop": mount})
     running = [asyncio.create_task(session.initialize()) for _ in range(3)]
-    await _until(lambda: _loader(session).loaded)
+    await until(lambda: _loader(session).loaded)
     gate.set()
 
     async with asyncio.timeout(5):
@@ -246,7 +239,7 @@ async def test_one_who_waits_takes_over_when_the_running_initialize_is_cancelled
     gate = asyncio.Event()
     session = session_of(modules=_counting(calls, gate))
     first = asyncio.create_task(session.initialize())
-    await _until(lambda: calls)
+    await until(lambda: calls)
     second = asyncio.create_task(session.initialize())
     await asyncio.sleep(0)
 
@@ -266,7 +259,7 @@ async def test_cancelling_one_who_waits_leaves_the_run_alone() -> None:
     gate = asyncio.Event()
     session = session_of(modules=_counting(calls, gate))
     first = asyncio.create_task(session.initialize())
-    await _until(lambda: calls)
+    await until(lambda: calls)
     second = asyncio.create_task(session.initialize())
     await asyncio.sleep(0)
 
@@ -331,7 +324,7 @@ async def test_cancelling_a_run_takes_everything_back_and_a_later_one_works() ->
     session = session_of(plan(tools=entries("tool-waiting")), {"tool-waiting": tool})
     coordinator = session.coordinator
     running = asyncio.create_task(session.initialize())
-    await _until(lambda: log)
+    await until(lambda: log)
 
     running.cancel()
     async with asyncio.timeout(5):
@@ -402,136 +395,6 @@ async def test_what_the_app_put_in_before_survives_a_failed_run() -> None:
     assert coordinator.get("tools") == {"app": app_tool}
     assert coordinator.get("orchestrator") is app_loop
     assert coordinator.get_capability("provider.load_failure") is abort
-
-
-# -- getting ready --------------------------------------------------------------------
-
-
-async def test_a_module_that_fails_to_get_ready_is_reported_and_the_others_go_on() -> None:
-    log: list[str] = []
-
-    async def fine(coordinator: Any) -> None:
-        log.append("fine")
-
-    session = session_of(
-        plan(tools=entries("tool-a", "tool-b")),
-        {"tool-a": mounts_nothing, "tool-b": mounts_nothing},
-        {"tool-a": failing_ready(ValueError("not ready")), "tool-b": fine},
-    )
-    heard = listen(session)
-
-    await session.initialize()
-
-    event, data = heard[0]
-    assert event == "module:on_session_ready_failed"
-    assert (data["module_id"], data["error"]) == ("tool-a", "not ready")
-    assert log == ["fine"]
-    assert session.initialized
-
-
-def failing_ready(error: BaseException) -> Any:
-    async def on_session_ready(coordinator: Any) -> None:
-        raise error
-
-    return on_session_ready
-
-
-async def test_a_module_that_hangs_while_getting_ready_is_given_up_after_the_deadline() -> None:
-    session = session_of(plan(session={"mount_timeout": 0.01}), ready={"loop": forever})
-    heard = listen(session, "module:on_session_ready_failed")
-
-    async with asyncio.timeout(5):
-        await session.initialize()
-
-    assert heard[0][1]["error"] == (
-        "on_session_ready of module 'loop' did not return within 0.01 s. "
-        "Raise session.mount_timeout if it needs longer."
-    )
-
-
-async def test_cancellation_while_getting_ready_takes_everything_back() -> None:
-    session = session_of(ready={"loop": failing_ready(asyncio.CancelledError())})
-
-    with pytest.raises(asyncio.CancelledError):
-        await session.initialize()
-
-    assert session.coordinator.get("orchestrator") is None
-    assert _loader(session).get_on_session_ready_queue() == []
-
-
-async def test_only_modules_that_were_mounted_get_ready() -> None:
-    called: list[str] = []
-
-    async def ready(coordinator: Any) -> None:
-        called.append("ready")
-
-    session = session_of(
-        plan(tools=entries("tool-broken")),
-        {"tool-broken": failing(ValueError("broken"))},
-        {"tool-broken": ready},
-    )
-
-    await session.initialize()
-
-    assert called == []
-
-
-async def test_what_a_module_adds_while_getting_ready_is_taken_out_at_the_end() -> None:
-    async def ready(coordinator: Any) -> None:
-        await coordinator.mount("tools", Tool("late"))
-
-    session = session_of(ready={"loop": ready})
-    await session.initialize()
-    assert list(session.coordinator.get("tools")) == ["late"]
-
-    await session.cleanup()
-
-    assert session.coordinator.get("tools") == {}
-
-
-async def test_sessions_that_share_a_loader_do_not_share_who_gets_ready(tmp_path: Any) -> None:
-    source = tool_source("waiting") + (
-        "\nasync def on_session_ready(coordinator):\n"
-        "    coordinator.session_state.setdefault('ready', []).append(coordinator.session_id)\n"
-        "    await coordinator.session_state['gate'].wait()\n"
-    )
-    with module_directory(tmp_path) as modules:
-        modules.write_session_modules("shared-loop", "shared-context")
-        modules.write("tool-shared-ready", source)
-        loader = ModuleLoader(search_paths=[tmp_path])
-        config = {
-            "session": {"orchestrator": "shared-loop", "context": "shared-context"},
-            "tools": entries("tool-shared-ready"),
-        }
-        sessions = [AmplifierSession(config, loader=loader, session_id=f"s{n}") for n in range(5)]
-        gate = asyncio.Event()
-        for session in sessions:
-            session.coordinator.session_state["gate"] = gate
-        running = [asyncio.create_task(session.initialize()) for session in sessions]
-        await _until(lambda: all("ready" in s.coordinator.session_state for s in sessions))
-        gate.set()
-        async with asyncio.timeout(5):
-            await asyncio.gather(*running)
-
-    ready = [session.coordinator.session_state["ready"] for session in sessions]
-    assert ready == [["s0"], ["s1"], ["s2"], ["s3"], ["s4"]]
-
-
-async def test_functions_that_a_host_queued_on_the_loader_are_called_once(tmp_path: Any) -> None:
-    called: list[str] = []
-
-    async def ready(coordinator: Any) -> None:
-        called.append(coordinator.session_id)
-
-    with module_directory(tmp_path) as modules:
-        modules.write_session_modules("queued-loop", "queued-context")
-        loader = ModuleLoader(search_paths=[tmp_path])
-        loader.enqueue_on_session_ready("host", ready)
-        config = {"session": {"orchestrator": "queued-loop", "context": "queued-context"}}
-        for session_id in ("first", "second"):
-            await AmplifierSession(config, loader=loader, session_id=session_id).initialize()
-
-    assert called == ["first"]
 
 
 async def test_the_older_way_to_enter_a_session_still_works() -> None:

@@ -10,9 +10,9 @@ import tomllib
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
-from .._discovery import did_you_mean
+from .._discovery import ModuleKind, did_you_mean
 from ..module_sources import ModuleLoadError
 
 __all__ = [
@@ -28,6 +28,7 @@ __all__ = [
 
 MANIFEST = "amplifier.toml"
 _TRANSPORTS = ("python", "rust", "wasm", "grpc")
+_TYPES = (*get_args(ModuleKind), "approval")
 
 MountFunction = Callable[[Any], Awaitable[Any]]
 
@@ -64,7 +65,10 @@ def transport_loader(name: str) -> TransportLoader:
         ModuleLoadError: this installation cannot serve it.
     """
     if name not in _loaders:
-        raise ModuleLoadError(f"Transport {name!r} is not available in this installation.")
+        raise ModuleLoadError(
+            f"Transport {name!r} is not available in this installation. "
+            f"Make it so with register_transport()."
+        )
     return _loaders[name]
 
 
@@ -72,7 +76,7 @@ def read_manifest(path: Path) -> Manifest:
     """Read a module directory's manifest; without one it is Python, or a bare component.
 
     Raises:
-        ValueError: the file is not valid, or names a transport that does not exist.
+        ValueError: the file is not valid, or names a transport or type that does not exist.
     """
     file = path / MANIFEST
     if not file.is_file():
@@ -85,8 +89,14 @@ def read_manifest(path: Path) -> Manifest:
     section = settings.get("module")
     if not isinstance(section, dict):
         raise ValueError(f"{file} has no [module] table. Add one with `transport = ...`.")
-    transport = section.get("transport", "python")
-    if transport not in known_transports():
-        hint = did_you_mean(str(transport), known_transports(), "Use python, rust, wasm or grpc.")
-        raise ValueError(f"{file} names the unknown transport {transport!r}. {hint}")
-    return Manifest(path, transport, section.get("type"), settings)
+    transport, kind = section.get("transport", "python"), section.get("type")
+    _refuse_unknown(file, "transport", transport, known_transports())
+    if kind is not None:
+        _refuse_unknown(file, "module type", kind, _TYPES)
+    return Manifest(path, transport, kind, settings)
+
+
+def _refuse_unknown(file: Path, what: str, value: object, known: tuple[str, ...]) -> None:
+    if value not in known:
+        hint = did_you_mean(str(value), known, f"Use one of {', '.join(known)}.")
+        raise ValueError(f"{file} names the unknown {what} {value!r}. {hint}")

@@ -44,9 +44,12 @@ async def validate_path(
     The module's own type marker tells the type, or else its name.
 
     Raises:
-        UnknownType: no type was given and none can be told.
+        UnknownType: there is no such type, or none was given and none can be told.
     """
     if module_type is not None:
+        if module_type not in VALIDATORS:
+            known = ", ".join(VALIDATORS)
+            raise UnknownType(f"{module_type!r} is no module type. Use one of {known}.")
         return await VALIDATORS[module_type](mount_timeout).validate(path, config=config)
     by_name = _type_by_name(path)
     result = ValidationResult(by_name or "unknown", str(path))
