@@ -8,8 +8,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-MIN_LINE_PERCENT = 80.0
-MIN_BRANCH_PERCENT = 75.0
+MIN_BRANCH_PERCENT = 98.0
 
 
 def problems(report: dict[str, Any]) -> list[str]:

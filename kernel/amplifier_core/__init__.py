@@ -5,7 +5,7 @@ are fetched when first used: no session pays for what only tests and validators 
 """
 
 # ruff: noqa: I001
-# fmt: off - lists of names read best as paragraphs
+# fmt: off
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 from . import capabilities

@@ -137,11 +137,7 @@ class InvalidToolCallError(LLMError):
         retryable: bool | None = None,
     ) -> None:
         super().__init__(
-            message,
-            provider=provider,
-            model=model,
-            status_code=status_code,
-            retryable=retryable,
+            message, provider=provider, model=model, status_code=status_code, retryable=retryable
         )
         self.tool_name = tool_name
         self.raw_arguments = raw_arguments

@@ -102,9 +102,7 @@ class ModuleLoader:
     """Finds and imports modules for one session, or for many that share it."""
 
     def __init__(
-        self,
-        coordinator: ModuleCoordinator | None = None,
-        search_paths: list[Path] | None = None,
+        self, coordinator: ModuleCoordinator | None = None, search_paths: list[Path] | None = None
     ) -> None:
         self._coordinator = coordinator
         self._search_paths = search_paths

@@ -43,8 +43,16 @@ def test_the_events_of_a_call_are_told_apart() -> None:
 
 def test_a_star_import_brings_constants_and_functions() -> None:
     assert sorted(correlation.__all__) == sorted(
-        "REQUEST_ID_FIELD REQUEST_EVENTS TERMINAL_EVENTS INTERIM_EVENTS new_request_id"
-        " current_request_id resolve_request_id reset_request_id".split()
+        [
+            "REQUEST_ID_FIELD",
+            "REQUEST_EVENTS",
+            "TERMINAL_EVENTS",
+            "INTERIM_EVENTS",
+            "new_request_id",
+            "current_request_id",
+            "resolve_request_id",
+            "reset_request_id",
+        ]
     )
 
 

@@ -257,7 +257,7 @@ async def test_an_injection_over_the_size_limit_is_refused(
 ) -> None:
     context = Context()
 
-    with pytest.raises(ValueError, match="^Context injection exceeds 5 characters$"):
+    with pytest.raises(ValueError, match=r"^Context injection exceeds 5 characters$"):
         await process(
             injecting("abcdef", ephemeral=ephemeral), context=context, injection_size_limit=5
         )

@@ -256,10 +256,7 @@ async def test_an_approval_system_need_not_be_async() -> None:
 
 @pytest.mark.parametrize(
     ("default", "outcome"),
-    [
-        ("allow", HookResult()),
-        ("deny", denied("Approval timeout - denied by default: Delete?")),
-    ],
+    [("allow", HookResult()), ("deny", denied("Approval timeout - denied by default: Delete?"))],
 )
 async def test_a_question_nobody_answers_takes_its_default_and_says_so(
     default: Any, outcome: HookResult, caplog: pytest.LogCaptureFixture
@@ -271,8 +268,7 @@ async def test_a_question_nobody_answers_takes_its_default_and_says_so(
 
 
 @pytest.mark.parametrize(
-    "error",
-    [RuntimeError("down"), TimeoutError(), asyncio.CancelledError(), KeyboardInterrupt()],
+    "error", [RuntimeError("down"), TimeoutError(), asyncio.CancelledError(), KeyboardInterrupt()]
 )
 @pytest.mark.parametrize("default", ["allow", "deny"])
 async def test_an_approval_system_that_fails_otherwise_is_heard(

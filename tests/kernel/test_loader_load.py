@@ -95,7 +95,7 @@ async def test_an_entry_point_that_fails_to_import_says_why(
 ) -> None:
     install(tmp_path / "site", "tool-broken", "import no_such_library", dist="acme")
 
-    with pytest.raises(ValueError, match="'tool-broken'.*entry point.*no_such_library") as caught:
+    with pytest.raises(ValueError, match=r"'tool-broken'.*entry point.*no_such_library") as caught:
         await ModuleLoader().load("tool-broken")
 
     assert module_failure_reason(caught.value) == "invalid_entry_point"
@@ -136,7 +136,7 @@ async def test_a_conventional_package_that_fails_to_import_is_not_reported_as_mi
     code = "import no_such_library"
     package(on_path(tmp_path / "lib") / "amplifier_module_tool_broken", code)
 
-    with pytest.raises(ValueError, match="failed to load.*no_such_library") as caught:
+    with pytest.raises(ValueError, match=r"failed to load.*no_such_library") as caught:
         await ModuleLoader().load("tool-broken")
 
     assert module_failure_reason(caught.value) == "invalid_entry_point"
@@ -342,10 +342,10 @@ async def test_initialize_logs_a_failure_and_leaves_nothing_mounted(
 
 
 def plan(tmp_path: Path, answer: str) -> dict[str, Any]:
-    loop = f"""
+    loop = """
     class Loop:
         async def execute(self, prompt, context, providers, tools, hooks, **more):
-            return await tools["probe"].execute({{}}) + tools["probe"].config["suffix"]
+            return await tools["probe"].execute({}) + tools["probe"].config["suffix"]
 
     async def mount(coordinator, config):
         await coordinator.mount("orchestrator", Loop())

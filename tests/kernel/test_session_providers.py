@@ -155,9 +155,7 @@ async def test_a_failed_provider_is_reported_with_all_that_is_known_of_it() -> N
         "reason_code": "unknown",
         "instance_id": "bad",
     }
-    assert heard == [
-        ("module:load_failed", {**payload, "session_id": "id", "parent_id": None}),
-    ]
+    assert heard == [("module:load_failed", {**payload, "session_id": "id", "parent_id": None})]
     assert session.status.failed_modules == [{**payload, "entry": "providers[1]"}]
     assert _mounted(session) == [("x", "x#1")]
     assert session.initialized

@@ -92,12 +92,7 @@ class RetryConfig:
 
     def __reduce__(self) -> tuple[type["RetryConfig"], tuple[float, ...]]:
         delays = (self.initial_delay, self.max_delay, self.backoff_factor)
-        return RetryConfig, (
-            self.max_retries,
-            *delays,
-            bool(self.jitter),
-            self.honor_retry_after,
-        )
+        return RetryConfig, (self.max_retries, *delays, bool(self.jitter), self.honor_retry_after)
 
     @property
     def min_delay(self) -> float:

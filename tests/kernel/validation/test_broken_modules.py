@@ -94,13 +94,7 @@ BROKEN = [
         ["module_importable"],
         "cannot import name 'surely_not_there'",
     ),
-    (
-        "exit on import",
-        "tool",
-        "import sys\nsys.exit(3)",
-        ["module_importable"],
-        "sys.exit()",
-    ),
+    ("exit on import", "tool", "import sys\nsys.exit(3)", ["module_importable"], "sys.exit()"),
     (
         "exit in mount",
         "tool",
@@ -122,20 +116,8 @@ BROKEN = [
         ["protocol_compliance"],
         "raised CancelledError",
     ),
-    (
-        "mounts nothing",
-        "tool",
-        mounting("pass"),
-        ["protocol_compliance"],
-        "No tool was mounted",
-    ),
-    (
-        "mounts elsewhere",
-        "provider",
-        TOOL,
-        ["protocol_compliance"],
-        "Mounted elsewhere: 'clock'",
-    ),
+    ("mounts nothing", "tool", mounting("pass"), ["protocol_compliance"], "No tool was mounted"),
+    ("mounts elsewhere", "provider", TOOL, ["protocol_compliance"], "Mounted elsewhere: 'clock'"),
     (
         "mounts the class",
         "tool",
@@ -153,13 +135,7 @@ BROKEN = [
     ("waits in mount", "tool", WAITING, ["protocol_compliance"], "within 0.3 s"),
     ("blocks in mount", "tool", BLOCKING, ["protocol_compliance"], "within 0.3 s"),
     ("ignores cancellation in mount", "tool", STUBBORN, ["protocol_compliance"], "within 0.3 s"),
-    (
-        "writes to stdout",
-        "tool",
-        f"print('hello')\n{TOOL}",
-        ["stdout_clean"],
-        "hello",
-    ),
+    ("writes to stdout", "tool", f"print('hello')\n{TOOL}", ["stdout_clean"], "hello"),
     (
         "writes bytes to stdout",
         "tool",
