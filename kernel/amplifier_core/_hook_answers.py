@@ -9,8 +9,6 @@ from __future__ import annotations
 import logging
 from typing import Any
 
-from pydantic import BaseModel
-
 from .models import ContextInjection, HookResult, UserMessage, _continue_with
 
 logger = logging.getLogger("amplifier_core.hooks")
@@ -20,6 +18,14 @@ _UNMERGED_ACTIONS = ("continue", "deny", "modify")
 
 def deny(reason: str) -> HookResult:
     return HookResult(action="deny", reason=reason)
+
+
+def safe_text(error: BaseException) -> str:
+    """What went wrong, even if the error cannot say it."""
+    try:
+        return f"{type(error).__name__}: {error}"
+    except Exception:
+        return type(error).__name__
 
 
 def sound(answer: object, event: str, name: str, guard: bool = False) -> HookResult:
@@ -54,17 +60,9 @@ def _check(result: HookResult) -> None:
         or values["user_messages"] != []
         or values["context_injections"] != []
     ):
-        nested = {
-            "context_injections": _values_of(result.context_injections, ContextInjection),
-            "user_messages": _values_of(result.user_messages, UserMessage),
-        }
-        HookResult.model_validate({**values, "data": None, **nested})
-
-
-def _values_of(items: list[Any], kind: type[BaseModel]) -> list[dict[str, Any]]:
-    if not (isinstance(items, list) and all(isinstance(item, kind) for item in items)):
-        raise TypeError(f"Not a list of {kind.__name__}.")
-    return [item.__dict__ for item in items]
+        said = {**values, "data": None}
+        if HookResult.model_validate(said).__dict__ != said:
+            raise TypeError("A field has the wrong type.")
 
 
 def injections_of(result: HookResult, hook_name: str, event: str) -> list[ContextInjection]:

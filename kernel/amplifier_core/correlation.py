@@ -25,8 +25,9 @@ REQUEST_ID_FIELD = "request_id"
 REQUEST_EVENTS = frozenset({LLM_REQUEST})
 TERMINAL_EVENTS = frozenset({LLM_RESPONSE, PROVIDER_ERROR})
 INTERIM_EVENTS = frozenset({PROVIDER_RETRY, PROVIDER_THROTTLE})
+CORRELATED_EVENTS = REQUEST_EVENTS | TERMINAL_EVENTS | INTERIM_EVENTS
 
-_in_flight: ContextVar[str | None] = ContextVar("amplifier_request_id", default=None)
+in_flight: ContextVar[str | None] = ContextVar("amplifier_request_id", default=None)
 
 
 def new_request_id() -> str:
@@ -36,12 +37,12 @@ def new_request_id() -> str:
 
 def current_request_id() -> str | None:
     """The id of the call in flight in this task, if any."""
-    return _in_flight.get()
+    return in_flight.get()
 
 
 def reset_request_id() -> None:
     """Forget the call in flight in this task."""
-    _in_flight.set(None)
+    in_flight.set(None)
 
 
 def resolve_request_id(event: str, explicit: str | None = None) -> str | None:
@@ -52,8 +53,8 @@ def resolve_request_id(event: str, explicit: str | None = None) -> str | None:
     """
     if event in REQUEST_EVENTS:
         explicit = explicit or new_request_id()
-    elif event not in TERMINAL_EVENTS and event not in INTERIM_EVENTS:
+    elif event not in CORRELATED_EVENTS:
         return None
-    request_id = explicit or _in_flight.get()
-    _in_flight.set(None if event in TERMINAL_EVENTS else request_id)
+    request_id = explicit or in_flight.get()
+    in_flight.set(None if event in TERMINAL_EVENTS else request_id)
     return request_id

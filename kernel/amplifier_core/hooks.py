@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import inspect
 import logging
+import threading
 from collections.abc import Awaitable, Callable, Coroutine, Iterable
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -18,15 +19,9 @@ from typing import Any, TypeVar, overload
 from uuid import uuid4
 
 from . import events
-from ._hook_answers import Answers, deny, sound
+from ._hook_answers import Answers, deny, safe_text, sound
 from .cancellation import being_cancelled
-from .correlation import (
-    INTERIM_EVENTS,
-    REQUEST_EVENTS,
-    REQUEST_ID_FIELD,
-    TERMINAL_EVENTS,
-    resolve_request_id,
-)
+from .correlation import CORRELATED_EVENTS, REQUEST_ID_FIELD, in_flight, resolve_request_id
 from .models import ContextInjection, HookResult, _continue_with
 
 __all__ = ["ContextInjection", "HookRegistry", "HookResult"]
@@ -39,14 +34,15 @@ Tap = Callable[[str, Any], None]
 Events = str | Iterable[str]
 
 ANY_EVENT = "*"
-_CORRELATED = REQUEST_EVENTS | TERMINAL_EVENTS | INTERIM_EVENTS
 COUNTED_EVENTS = frozenset(
     {events.PROMPT_SUBMIT, events.PROVIDER_RESPONSE, events.TOOL_POST, events.TOOL_ERROR}
 )
 # One membership test keeps the price of an ordinary event low.
-_SPECIAL = _CORRELATED | COUNTED_EVENTS
+_SPECIAL = CORRELATED_EVENTS | COUNTED_EVENTS
 
 _order = attrgetter("priority", "serial")
+# One lock for all registries: they change rarely, and sessions are many.
+_changing = threading.RLock()
 
 
 @dataclass(slots=True, eq=False)
@@ -62,22 +58,19 @@ class _Registration:
     timeout: float | None
 
 
+@dataclass(slots=True, eq=False, repr=False)
 class Unregister:
     """Takes back one `register` call. Calling it again does nothing."""
 
-    __slots__ = ("_name", "_registrations", "_registry")
-
-    def __init__(self, registry: HookRegistry, registrations: list[_Registration]) -> None:
-        self._registry = registry
-        self._registrations = registrations
-        self._name = registrations[0].name if registrations else ""
+    registry: HookRegistry
+    registrations: list[_Registration]
 
     def __call__(self) -> None:
-        self._registry._remove(self._registrations)
-        self._registrations = []
+        self.registry._remove(self.registrations)
 
     def __repr__(self) -> str:
-        return f"<unregister {self._name!r}>"
+        names = {each.name: None for each in self.registrations}
+        return f"<unregister {', '.join(map(repr, names))}>"
 
 
 class HookRegistry:
@@ -132,8 +125,7 @@ class HookRegistry:
 
         A handler that raises or exceeds `timeout` seconds is logged and skipped. With
         `guard=True` it denies the event instead: use it wherever a failure must not mean
-        "allowed".
-        """
+        "allowed"."""
         if handler is None:
             return self._decorator(
                 event, priority=priority, name=name, guard=guard, timeout=timeout
@@ -144,11 +136,14 @@ class HookRegistry:
             if not isinstance(each, str):
                 raise TypeError(f"An event name must be a str, not {type(each).__name__}.")
         added: list[_Registration] = []
-        for each in names:
-            own = name if name is not None else f"_auto_{each}_{uuid4()}"
-            self._serial += 1
-            added.append(_Registration(each, handler, priority, own, self._serial, guard, timeout))
-        self._add(added)
+        with _changing:
+            for each in names:
+                own = name if name is not None else f"_auto_{each}_{uuid4()}"
+                self._serial += 1
+                added.append(
+                    _Registration(each, handler, priority, own, self._serial, guard, timeout)
+                )
+            self._add(added)
         return Unregister(self, added)
 
     on = register
@@ -186,12 +181,13 @@ class HookRegistry:
         self._compile({added.event for added in registrations})
 
     def _remove(self, registrations: list[_Registration]) -> None:
-        for gone in registrations:
-            group = self._registered.get(gone.event, [])
-            group[:] = [each for each in group if each is not gone]
-            if not group:
-                self._registered.pop(gone.event, None)
-        self._compile({gone.event for gone in registrations})
+        with _changing:
+            for gone in registrations:
+                group = self._registered.get(gone.event, [])
+                group[:] = [each for each in group if each is not gone]
+                if not group:
+                    self._registered.pop(gone.event, None)
+            self._compile({gone.event for gone in registrations})
 
     def _compile(self, changed: set[str]) -> None:
         if ANY_EVENT in changed:
@@ -222,11 +218,13 @@ class HookRegistry:
         chain = self._chains.get(event, self._for_any)
         if chain:
             return self._dispatch(event, data, chain)
+        if data.__class__ is not dict:
+            data = _plain(data)
         return _answer(_continue_with(data if isinstance(data, dict) else {}))
 
     def _correlate(self, event: str, data: Any) -> Any:
         """Stamp the request id of a model call, and let the session count."""
-        if event in _CORRELATED and isinstance(data, dict):
+        if event in CORRELATED_EVENTS and isinstance(data, dict):
             given = data.get(REQUEST_ID_FIELD)
             explicit = given if isinstance(given, str) and given else None
             request_id = resolve_request_id(event, explicit)
@@ -239,11 +237,13 @@ class HookRegistry:
     async def _dispatch(
         self, event: str, data: Any, chain: tuple[_Registration, ...]
     ) -> HookResult:
-        current = self._working_data(data)
+        data = self._completed(data)
         answers = Answers(event)
+        task = asyncio.current_task()
+        wishes, request_id = _wishes_to_cancel(task), in_flight.get()
         for hook in chain:
             try:
-                answer = hook.handler(event, current.copy() if current is not None else data)
+                answer = hook.handler(event, _copied(data))
                 if answer.__class__ is CoroutineType and hook.timeout is None:
                     answer = await answer
                 elif inspect.isawaitable(answer):
@@ -254,23 +254,27 @@ class HookRegistry:
                 if being_cancelled():
                     raise
                 answer = _failed(hook, event, error)
+            if _wishes_to_cancel(task) > wishes:
+                await asyncio.sleep(0)  # where a cancellation on its way arrives
+                raise asyncio.CancelledError  # where one that a handler swallowed is repeated
             if answer is None or _says_nothing(answer):
                 continue
             result = sound(answer, event, hook.name, hook.guard)
             if result.action == "deny":
                 return answers.denied(result)
             if result.action == "modify" and result.data is not None:
-                current = result.data
+                data = result.data
                 answers.modified = True
             answers.add(result, hook.name)
-        return answers.combined(current if current is not None else {})
+        if in_flight.get() is not request_id:
+            in_flight.set(request_id)  # a model call that a handler made is over, or its own
+        return answers.combined(data if isinstance(data, dict) else {})
 
-    def _working_data(self, data: Any) -> dict[str, Any] | None:
+    def _completed(self, data: Any) -> Any:
+        """The data with default fields and timestamp; what has no fields stays as it is."""
+        data = _plain(data)
         if not isinstance(data, dict):
-            dump = getattr(data, "model_dump", None)
-            if dump is None:
-                return None
-            data = dump()
+            return data
         return {**self._defaults, **data, "timestamp": datetime.now(UTC).isoformat()}
 
     async def emit_and_collect(
@@ -286,6 +290,7 @@ class HookRegistry:
                 f"timeout must not be negative, got {timeout!r}. Use None for no limit."
             )
         collected: list[dict[str, Any]] = []
+        data = _plain(data)
         for hook in self._chains.get(event, self._for_any):
             answer = await self._ask(hook, event, data, timeout)
             result = sound(answer, event, hook.name) if answer is not None else None
@@ -296,10 +301,11 @@ class HookRegistry:
     async def _ask(
         self, hook: _Registration, event: str, data: Any, timeout: float | None
     ) -> object:
+        limits = [each for each in (timeout, hook.timeout) if each is not None]
         try:
-            answer = hook.handler(event, data.copy() if isinstance(data, dict) else data)
+            answer = hook.handler(event, _copied(data))
             if inspect.isawaitable(answer):
-                answer = await _within(timeout, answer)
+                answer = await _within(min(limits, default=None), answer)
         except Exception as error:
             _failed(hook, event, error)
         except asyncio.CancelledError as error:
@@ -314,6 +320,21 @@ class HookRegistry:
 
     def _registered_since(self, serial: int) -> list[_Registration]:
         return [each for each in self._all() if each.serial > serial]
+
+
+def _plain(data: Any) -> Any:
+    """A model as the dict of its fields; anything else as it is."""
+    dump = None if isinstance(data, dict) else getattr(data, "model_dump", None)
+    return data if dump is None else dump()
+
+
+def _copied(data: Any) -> Any:
+    """A shallow copy of what a handler might change for others."""
+    return data.copy() if isinstance(data, dict | list | set) else data
+
+
+def _wishes_to_cancel(task: asyncio.Task[Any] | None) -> int:
+    return task.cancelling() if task is not None else 0
 
 
 def _says_nothing(answer: object) -> bool:
@@ -340,7 +361,7 @@ async def _within(timeout: float | None, answer: Awaitable[Any]) -> Any:
 
 def _failed(hook: _Registration, event: str, error: BaseException) -> HookResult | None:
     """What a handler that raised amounts to: nothing, or a denial if it is a guard."""
-    what = f"{type(error).__name__}: {error}"
+    what = safe_text(error)
     if isinstance(error, TimeoutError):
         logger.warning("Hook handler timed out for event %r (handler %r)", event, hook.name)
         what = f"it gave no answer within {hook.timeout} s" if hook.timeout else what

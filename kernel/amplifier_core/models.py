@@ -157,7 +157,7 @@ class ToolResult(LazyModel):
         return (self.error or {}).get("message", "Unknown error")
 
 
-class ContextInjection(LazyModel):
+class ContextInjection(LazyModel, revalidate_instances="always"):
     """One text that a hook wants the model to read."""
 
     content: str
@@ -169,7 +169,7 @@ class ContextInjection(LazyModel):
     event: str = ""
 
 
-class UserMessage(LazyModel):
+class UserMessage(LazyModel, revalidate_instances="always"):
     """One line that a hook wants the user to read."""
 
     text: str

@@ -1,12 +1,16 @@
-"""Runs the Python blocks of a Markdown page, so that no page shows code that does not work.
+"""Runs the code of a Markdown page, so that no page shows code that does not work.
 
-Blocks of one page share a namespace, in order, and may use `await`. Two comments steer it:
+Python blocks share a namespace, in order, and may use `await`. Comments right above a block
+steer what happens to it:
 
-* `<!-- not run: reason -->` before a block leaves it out;
-* `<!-- output -->` before a `text` block says that this is what the block above prints, where
-  `...` stands for anything.
+* `<!-- file: NAME -->` writes the block, of any language, to that file instead of running it;
+* `<!-- run -->` runs a shell block, which must succeed, or as `<!-- run: exit 1 -->` must not;
+* `<!-- output -->` says that a `text` block is what the block above prints, where `...` stands
+  for anything;
+* `<!-- not run: reason -->` leaves a block out.
 
-`python snippets.py PAGE` runs one page; it stops at the first block that fails.
+`python snippets.py PAGE` runs one page in the current folder; it stops at the first block that
+fails.
 """
 
 import ast
@@ -15,7 +19,9 @@ import contextlib
 import doctest
 import inspect
 import io
+import os
 import re
+import subprocess
 import sys
 import textwrap
 import types
@@ -27,6 +33,14 @@ from typing import Any
 FENCE = re.compile(r"^(?P<indent> *)(?P<marks>```+|~~~+) *(?P<language>[\w+-]*)[^`]*$")
 COMMENT = re.compile(r"^ *<!--\s*(?P<text>.*?)\s*-->\s*$")
 NOT_RUN = re.compile(r"not run\b:?\s*(?P<reason>.*)")
+FILE = re.compile(r"file: (?P<name>\S+)")
+RUN = re.compile(r"run(?:: exit (?P<code>\d+))?")
+SHELL = ("bash", "sh")
+# What a reader has: the kernel and pytest, but not the other plugins of this repository.
+READERS_PYTEST = " ".join(
+    f"-p no:{plugin}" for plugin in ("randomly", "xdist", "hypothesispytest", "cacheprovider")
+)
+COMMAND_SECONDS = 60
 
 
 class PageError(Exception):
@@ -35,6 +49,10 @@ class PageError(Exception):
 
 class OutputDiffers(Exception):
     """A block printed something else than the page says."""
+
+
+class CommandFailed(Exception):
+    """A shell block ended with another exit code than the page says."""
 
 
 @dataclass(frozen=True)
@@ -50,13 +68,17 @@ class Block:
 
 @dataclass(frozen=True)
 class Snippet:
-    """One Python block, with what the page says about it."""
+    """One block that does something, with what the page says about it."""
 
     line: int
     code: str
     not_run: str | None = None
     """Why it is left out; None when it runs."""
     output: str | None = None
+    file: str | None = None
+    """Where it is written to; None when it is run."""
+    exit_code: int | None = None
+    """What a shell block must end with; None for Python."""
 
 
 def blocks_of(page: str) -> list[Block]:
@@ -88,18 +110,30 @@ def _body(lines: Iterator[tuple[int, str]], opening: re.Match[str], start: int) 
 
 
 def snippets_of(page: str) -> list[Snippet]:
-    """The Python blocks of a page, each with its reason not to run or its expected output."""
+    """The blocks of a page that do something, each with what the page says about it."""
     snippets: list[Snippet] = []
-    above: Block | None = None
+    above: Snippet | None = None
     for block in blocks_of(page):
         if block.comment == "output":
-            if above is None or above.language != "python":
-                raise PageError(f"The output on line {block.line} has no Python block above it.")
+            if above is None or above.file is not None:
+                raise PageError(f"The output on line {block.line} has no block above it that runs.")
             snippets[-1] = replace(snippets[-1], output=block.code)
-        elif block.language == "python":
-            snippets.append(Snippet(block.line, block.code, _reason_not_to_run(block)))
-        above = block
+            continue
+        above = _snippet(block)
+        if above is not None:
+            snippets.append(above)
     return snippets
+
+
+def _snippet(block: Block) -> Snippet | None:
+    if file := FILE.fullmatch(block.comment):
+        return Snippet(block.line, block.code, file=file["name"])
+    if block.language == "python":
+        return Snippet(block.line, block.code, _reason_not_to_run(block))
+    run = RUN.fullmatch(block.comment)
+    if run and block.language in SHELL:
+        return Snippet(block.line, block.code, exit_code=int(run["code"] or 0))
+    return None
 
 
 def _reason_not_to_run(block: Block) -> str | None:
@@ -110,15 +144,46 @@ def _reason_not_to_run(block: Block) -> str | None:
 
 
 def run_page(path: Path) -> int:
-    """Run a page's snippets in this process; return how many ran."""
+    """Run a page's snippets in the current folder; return how many ran."""
     module = types.ModuleType("__main__")
     sys.modules["__main__"] = module
+    sys.path.insert(0, "")
     snippets = [snippet for snippet in snippets_of(path.read_text()) if snippet.not_run is None]
     with asyncio.Runner() as runner:
         for snippet in snippets:
-            printed = _run(snippet, path, vars(module), runner)
-            _compare(snippet, printed)
+            if snippet.file is not None:
+                _write(Path(snippet.file), snippet.code)
+            elif snippet.exit_code is not None:
+                _compare(snippet, _run_in_shell(snippet))
+            else:
+                _compare(snippet, _run(snippet, path, vars(module), runner))
     return len(snippets)
+
+
+def _write(file: Path, text: str) -> None:
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(text)
+
+
+def _run_in_shell(snippet: Snippet) -> str:
+    """What a shell block prints, with this Python's commands first on the path."""
+    path = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")])
+    plain = {"PATH": path, "PYTEST_ADDOPTS": READERS_PYTEST, "NO_COLOR": "1", "COLUMNS": "100"}
+    ended = subprocess.run(
+        ["sh", "-eu", "-c", snippet.code],
+        env={**os.environ, **plain},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        check=False,
+        timeout=COMMAND_SECONDS,
+    )
+    if ended.returncode != snippet.exit_code:
+        raise CommandFailed(
+            f"The block on line {snippet.line} ends with exit code {ended.returncode}, "
+            f"not {snippet.exit_code}.\n{ended.stdout}"
+        )
+    return ended.stdout
 
 
 def _run(snippet: Snippet, path: Path, names: dict[str, Any], runner: asyncio.Runner) -> str:

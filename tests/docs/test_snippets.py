@@ -70,10 +70,29 @@ def test_a_marked_text_block_is_the_output_of_the_block_above() -> None:
     assert snippets_of(page) == [Snippet(line=2, code="print(1)\n", output="1\n")]
 
 
-@pytest.mark.parametrize("above", ["", "```python\nx\n```\n```sh\nls\n```\n"])
-def test_output_without_a_python_block_right_above_is_refused(above: str) -> None:
-    with pytest.raises(PageError, match="no Python block above"):
+@pytest.mark.parametrize(
+    "above",
+    [
+        "",
+        "```python\nx\n```\n```sh\nls\n```\n",
+        "<!-- file: x.py -->\n```python\nx\n```\n",
+    ],
+)
+def test_output_without_a_block_right_above_that_runs_is_refused(above: str) -> None:
+    with pytest.raises(PageError, match="no block above it that runs"):
         snippets_of(f"{above}<!-- output -->\n```text\n1\n```\n")
+
+
+def test_a_marked_block_of_any_language_is_a_file() -> None:
+    page = "<!-- file: a/b.toml -->\n```toml\nx = 1\n```\n"
+
+    assert snippets_of(page) == [Snippet(line=3, code="x = 1\n", file="a/b.toml")]
+
+
+def test_a_marked_shell_block_names_the_exit_code_it_ends_with() -> None:
+    page = "<!-- run -->\n```sh\ntrue\n```\n<!-- run: exit 3 -->\n```bash\nexit 3\n```\n"
+
+    assert [snippet.exit_code for snippet in snippets_of(page)] == [0, 3]
 
 
 def test_a_block_that_is_never_closed_is_refused() -> None:
@@ -184,3 +203,42 @@ def test_a_block_that_is_left_out_does_not_run(tmp_path: Path) -> None:
     result = run(tmp_path, "<!-- not run: breaks -->\n```python\n1 / 0\n```\n")
 
     assert result.returncode == 0, result.stderr
+
+
+def test_files_and_commands_share_one_folder_with_the_python_blocks(tmp_path: Path) -> None:
+    page = """
+<!-- file: shop/prices.py -->
+```python
+tea = 3
+```
+```python
+from shop.prices import tea
+open("bill.txt", "w").write(str(2 * tea))
+```
+<!-- run -->
+```bash
+cat bill.txt && python -c 'from shop import prices; print(" for", prices.tea)'
+```
+<!-- output -->
+```text
+6 for 3
+```
+"""
+    result = run(tmp_path, page)
+
+    assert result.returncode == 0, result.stderr
+
+
+def test_a_command_that_ends_otherwise_than_the_page_says_fails(tmp_path: Path) -> None:
+    result = run(tmp_path, "# T\n<!-- run -->\n```sh\necho oh no\nexit 4\n```\n")
+
+    assert result.returncode != 0
+    assert "The block on line 4 ends with exit code 4, not 0." in result.stderr
+    assert "oh no" in result.stderr
+
+
+def test_a_command_that_must_fail_and_does_not_fails_the_page(tmp_path: Path) -> None:
+    result = run(tmp_path, "<!-- run: exit 1 -->\n```sh\ntrue\n```\n")
+
+    assert result.returncode != 0
+    assert "exit code 0, not 1" in result.stderr

@@ -100,7 +100,6 @@ class Payload(BaseModel):
     number: int = 1
 
 
-@pytest.mark.xfail(strict=True, reason="models are dumped by emit alone")
 async def test_a_model_is_given_to_listeners_as_a_dict_of_its_fields() -> None:
     hooks, seen = HookRegistry(), []
     hooks.register("e", keeping(seen))
@@ -207,7 +206,6 @@ async def test_the_limit_is_one_second_unless_told_otherwise() -> None:
     assert parameter.default == 1.0
 
 
-@pytest.mark.xfail(strict=True, reason="only the limit of the round is looked at")
 async def test_a_listener_keeps_its_own_limit_when_the_round_has_none() -> None:
     hooks = HookRegistry()
     hooks.register("e", forever, timeout=0.001)

@@ -149,7 +149,6 @@ async def test_collecting_stamps_nothing() -> None:
     assert current_request_id() is None
 
 
-@pytest.mark.xfail(strict=True, reason="handlers share the slot of the task that emits")
 async def test_a_model_call_made_by_a_handler_leaves_that_of_the_caller_open() -> None:
     hooks = HookRegistry()
 

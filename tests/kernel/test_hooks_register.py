@@ -418,7 +418,6 @@ def _eager_thread_switches() -> Any:
     sys.setswitchinterval(interval)
 
 
-@pytest.mark.xfail(strict=True, reason="registering and removing are not atomic between threads")
 @pytest.mark.usefixtures("_eager_thread_switches")
 def test_threads_that_register_and_remove_at_once_lose_nothing() -> None:
     def work(hooks: HookRegistry) -> None:
