@@ -95,13 +95,14 @@ def injection_fields(items: list[ContextInjection]) -> dict[str, Any]:
 
 def messages_of(result: HookResult, hook_name: str) -> list[UserMessage]:
     """What `result` wants the user to read, each message with its source."""
-    own: list[UserMessage] = []
-    if result.user_message:
-        source = result.user_message_source or hook_name
-        own.append(
-            UserMessage(text=result.user_message, level=result.user_message_level, source=source)
-        )
-    return [*own, *result.user_messages]
+    if not result.user_message:
+        return result.user_messages
+    own = UserMessage.model_construct(
+        text=result.user_message,
+        level=result.user_message_level,
+        source=result.user_message_source or hook_name,
+    )
+    return [*result.user_messages, own]
 
 
 class Answers:

@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
-from ._hook_answers import deny, injection_fields, injections_of
+from ._hook_answers import deny, injection_fields, injections_of, messages_of
 from .approval import ApprovalTimeoutError
 from .cancellation import being_cancelled
 from .models import ContextInjection, HookResult, UserMessage, _sanitize_for_llm
@@ -39,23 +39,26 @@ async def apply_hook_result(
     coordinator: ModuleCoordinator, result: HookResult, event: str, hook_name: str
 ) -> HookResult:
     """Do what `result` says and return what is left for the orchestrator."""
-    action = result.action
+    said = _known(result)
     # Messages come first: what they say may matter for the answer to a question.
-    await _show_messages(coordinator, result, hook_name)
-    if action == "inject_context":
-        left = await _inject_all(coordinator, injections_of(result, hook_name, event))
-        return _without_stored(result, left)
-    if action == "ask_user":
-        return await _answered(coordinator, result)
-    if action == "deny":
-        return await _inject_beside_denial(coordinator, result)
+    await _show_messages(coordinator, said, hook_name)
+    if said.action == "inject_context":
+        left = await _inject_all(coordinator, injections_of(said, hook_name, event))
+        return _without_stored(said, left)
+    if said.action == "ask_user":
+        return await _answered(coordinator, said)
+    if said.action == "deny" and said.context_injections:
+        return await _inject_beside_denial(coordinator, said)
     return result
 
 
-def _listed(result: HookResult, field: str) -> list[Any]:
-    """A list that a HookResult has and another object with its attributes may lack."""
-    value = getattr(result, field, None)
-    return value if isinstance(value, list) else []
+def _known(result: HookResult) -> HookResult:
+    """`result` itself, or another object with the attributes of a HookResult as one."""
+    if isinstance(result, HookResult):
+        return result
+    fields = {name: getattr(result, name, None) for name in HookResult.model_fields}
+    given = {name: value for name, value in fields.items() if value is not None}
+    return HookResult(**{**given, "action": result.action})
 
 
 @contextmanager
@@ -145,26 +148,17 @@ async def _store(coordinator: ModuleCoordinator, item: ContextInjection) -> None
 
 def _without_stored(result: HookResult, left: list[ContextInjection]) -> HookResult:
     if left:
-        return _copy(result, action="inject_context", **injection_fields(left))
-    return _copy(result, action="continue", context_injections=[], **_NO_INJECTION)
-
-
-def _copy(result: HookResult, **update: Any) -> HookResult:
-    """A copy with changes; `result` may be any object with the attributes of a HookResult."""
-    if isinstance(result, HookResult):
-        return result.model_copy(update=update)
-    fields = {
-        name: getattr(result, name) for name in HookResult.model_fields if hasattr(result, name)
-    }
-    return HookResult(**{**fields, **update})
+        update = {"action": "inject_context", **injection_fields(left)}
+    else:
+        update = {"action": "continue", "context_injections": [], **_NO_INJECTION}
+    return result.model_copy(update=update)
 
 
 async def _inject_beside_denial(coordinator: ModuleCoordinator, result: HookResult) -> HookResult:
     """Store what other handlers injected beside a denial; the denial stands in any case."""
-    items = _listed(result, "context_injections")
-    if items:
-        with _logged_only("Injections beside a denial could not be stored"):
-            return _copy(result, context_injections=await _inject_all(coordinator, items))
+    with _logged_only("Injections beside a denial could not be stored"):
+        left = await _inject_all(coordinator, result.context_injections)
+        return result.model_copy(update={"context_injections": left})
     return result
 
 
@@ -174,12 +168,11 @@ async def _inject_beside_denial(coordinator: ModuleCoordinator, result: HookResu
 async def _answered(coordinator: ModuleCoordinator, result: HookResult) -> HookResult:
     """The user's answer, with what other handlers wanted injected or changed."""
     answer = await _ask(coordinator, result)
-    items = _listed(result, "context_injections")
     if answer.action == "deny":
-        answer.context_injections = items
+        answer.context_injections = result.context_injections
         return await _inject_beside_denial(coordinator, answer)
-    answer.data = getattr(result, "data", None)
-    return _without_stored(answer, await _inject_all(coordinator, items))
+    answer.data = result.data
+    return _without_stored(answer, await _inject_all(coordinator, result.context_injections))
 
 
 async def _ask(coordinator: ModuleCoordinator, result: HookResult) -> HookResult:
@@ -223,17 +216,11 @@ def _quoted(prompt: str) -> str:
 async def _show_messages(
     coordinator: ModuleCoordinator, result: HookResult, hook_name: str
 ) -> None:
-    for message in _listed(result, "user_messages"):
-        await _show(coordinator, message, hook_name)
     # A question is shown by the approval system, with whatever it wants to say.
-    if result.user_message and result.action != "ask_user":
-        own = UserMessage.model_construct(
-            text=result.user_message,
-            level=result.user_message_level,
-            source=result.user_message_source,
-        )
-        await _show(coordinator, own, hook_name)
-    if result.suppress_output and result.action != "ask_user":
+    asks = result.action == "ask_user"
+    for message in result.user_messages if asks else messages_of(result, hook_name):
+        await _show(coordinator, message, hook_name)
+    if result.suppress_output and not asks:
         logger.debug("Hook %r asked to suppress its output", hook_name)
 
 

@@ -14,6 +14,8 @@ from collections.abc import Awaitable, Callable
 from enum import Enum
 from typing import Literal
 
+from .utils.checks import typed
+
 __all__ = ["CancellationState", "CancellationToken"]
 
 logger = logging.getLogger(__name__)
@@ -114,8 +116,7 @@ class CancellationToken:
 
     def register_child(self, child: CancellationToken) -> None:
         """Pass requests on to `child`, beginning with the state that holds now."""
-        if not isinstance(child, CancellationToken):
-            raise TypeError(f"A child must be a CancellationToken, not {type(child).__name__}.")
+        typed("A child", child, CancellationToken)
         with _lock:
             self._children.append(child)
             if self.is_immediate:

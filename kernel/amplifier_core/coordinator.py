@@ -10,13 +10,14 @@ import asyncio
 import inspect
 import logging
 from collections.abc import Callable, Coroutine, Mapping
-from operator import index
+from operator import attrgetter, index
 from typing import TYPE_CHECKING, Any, Self
 
 from ._hook_effects import apply_hook_result
 from .cancellation import CancellationToken, being_cancelled
 from .hooks import HookRegistry
 from .models import HookResult
+from .utils.checks import typed
 
 if TYPE_CHECKING:
     from ._mounting import Mounted
@@ -34,6 +35,10 @@ NAMED_SLOTS = ("providers", "tools")
 _SESSION_PARTS = ("orchestrator", "context")
 
 
+def _read_only(field: str) -> Any:
+    return property(attrgetter(field))
+
+
 class ModuleCoordinator:
     """The infrastructure of one session, handed to every module's `mount()`.
 
@@ -42,25 +47,10 @@ class ModuleCoordinator:
 
     # "__dict__" holds only what modules add; the slots keep a session small.
     __slots__ = (
-        "__dict__",
-        "__weakref__",
-        "_cancellation",
-        "_capabilities",
-        "_channels",
-        "_cleanups",
-        "_config",
-        "_hooks",
-        "_injected_tokens",
-        "_mount_points",
-        "_mounted",
-        "_parent_id",
-        "_session",
-        "_session_id",
-        "_session_state",
-        "approval_system",
-        "display_system",
-        "loader",
-    )
+        "__dict__", "__weakref__", "_cancellation", "_capabilities", "_channels", "_cleanups",
+        "_config", "_hooks", "_injected_tokens", "_mount_points", "_mounted", "_parent_id",
+        "_session", "_session_id", "_session_state", "approval_system", "display_system", "loader",
+    )  # fmt: skip
 
     def __new__(
         cls,
@@ -73,7 +63,9 @@ class ModuleCoordinator:
         # State is built here, not in __init__: test doubles override __init__ freely.
         self = super().__new__(cls)
         self._set_up()
-        if session is not None and not hasattr(session, "session_id") and _has_own_init(cls):
+        has_own_init = cls.__init__ is not ModuleCoordinator.__init__
+        if has_own_init and session is not None and not hasattr(session, "session_id"):
+            # These arguments are the subclass's and mean something else.
             session = approval_system = display_system = None
         self._bind(session, approval_system, display_system)
         return self
@@ -113,44 +105,29 @@ class ModuleCoordinator:
         display_system: DisplaySystem | None,
     ) -> None:
         self._session = session
-        self._session_id = "" if session is None else _as_str("session_id", session.session_id)
-        parent_id = None if session is None else session.parent_id
-        self._parent_id = None if parent_id is None else _as_str("parent_id", parent_id)
-        self._config: Any = {} if session is None else session.config
+        self._session_id = ""
+        self._parent_id: str | None = None
+        self._config: Any = {}
+        if session is not None:
+            self._session_id = typed("session_id", session.session_id, str)
+            if session.parent_id is not None:
+                self._parent_id = typed("parent_id", session.parent_id, str)
+            self._config = session.config
         self.approval_system = approval_system
         self.display_system = display_system
 
     # -- the session ------------------------------------------------------------------
 
-    @property
-    def session(self) -> Any:
-        return self._session
-
-    @property
-    def session_id(self) -> str:
-        return self._session_id
-
-    @property
-    def parent_id(self) -> str | None:
-        return self._parent_id
-
-    @property
-    def config(self) -> Any:
-        """The mount plan: the session's own object, so later changes are seen."""
-        return self._config
-
-    @property
-    def hooks(self) -> HookRegistry:
-        return self._hooks
-
-    @property
-    def cancellation(self) -> CancellationToken:
-        return self._cancellation
-
-    @property
-    def channels(self) -> dict[str, list[dict[str, Any]]]:
-        """Contributors by channel, each as `{"name": ..., "callback": ...}`."""
-        return self._channels
+    session: Any = _read_only("_session")
+    session_id: str = _read_only("_session_id")
+    parent_id: str | None = _read_only("_parent_id")
+    config: Any = _read_only("_config")
+    """The mount plan: the session's own object, so later changes are seen."""
+    hooks: HookRegistry = _read_only("_hooks")
+    cancellation: CancellationToken = _read_only("_cancellation")
+    channels: dict[str, list[dict[str, Any]]] = _read_only("_channels")
+    """Contributors by channel, each as `{"name": ..., "callback": ...}`."""
+    _cleanup_fns: list[Callable[[], Any]] = _read_only("_cleanups")
 
     @property
     def session_state(self) -> dict[str, Any]:
@@ -159,7 +136,7 @@ class ModuleCoordinator:
 
     @session_state.setter
     def session_state(self, value: dict[str, Any]) -> None:
-        self._session_state = _as_dict("session_state", value)
+        self._session_state = typed("session_state", value, dict)
 
     @property
     def mount_points(self) -> dict[str, Any]:
@@ -168,7 +145,7 @@ class ModuleCoordinator:
 
     @mount_points.setter
     def mount_points(self, value: dict[str, Any]) -> None:
-        self._mount_points = _as_dict("mount_points", value)
+        self._mount_points = typed("mount_points", value, dict)
 
     @property
     def injection_budget_per_turn(self) -> int | None:
@@ -183,13 +160,7 @@ class ModuleCoordinator:
     def _session_limit(self, key: str) -> int | None:
         section = self._config.get("session") if isinstance(self._config, Mapping) else None
         limit = section.get(key) if isinstance(section, Mapping) else None
-        if limit is None:
-            return None
-        if not isinstance(limit, int):
-            raise TypeError(f"session.{key} must be an int, not {type(limit).__name__}.")
-        if limit < 0:
-            raise OverflowError(f"session.{key} must not be negative, got {limit}.")
-        return limit
+        return None if limit is None else _not_negative(f"session.{key}", limit)
 
     @property
     def _current_turn_injections(self) -> int:
@@ -197,13 +168,7 @@ class ModuleCoordinator:
 
     @_current_turn_injections.setter
     def _current_turn_injections(self, value: int) -> None:
-        if index(value) < 0:
-            raise OverflowError(f"The injection counter must not be negative, got {value}.")
-        self._injected_tokens = index(value)
-
-    @property
-    def _cleanup_fns(self) -> list[Callable[[], Any]]:
-        return self._cleanups
+        self._injected_tokens = _not_negative("The injection counter", index(value))
 
     def _set_session(self, session: Any) -> None:
         self._session = session
@@ -226,7 +191,7 @@ class ModuleCoordinator:
         if not _holds_many(mount_point, slot):
             self._mount_points[mount_point] = module
             return _done()
-        name = _name_of(module, mount_point) if name is None else _as_str("name", name)
+        name = _name_of(module, mount_point) if name is None else typed("name", name, str)
         if slot is None:
             slot = self._mount_points[mount_point] = {}
         slot[name] = module
@@ -270,7 +235,7 @@ class ModuleCoordinator:
 
     def register_capability(self, name: str, value: Any) -> None:
         """Offer `value` to other modules under `name`; replaces what was there."""
-        self._capabilities[_as_str("A capability's name", name)] = value
+        self._capabilities[typed("A capability's name", name, str)] = value
 
     def get_capability(self, name: str) -> Any:
         """The capability `name`, or None.
@@ -289,8 +254,8 @@ class ModuleCoordinator:
 
     def register_contributor(self, channel: str, name: str, callback: Callable[[], Any]) -> None:
         """Answer with `callback()` whenever someone collects `channel`."""
-        contributor = {"name": _as_str("A contributor's name", name), "callback": callback}
-        self._channels.setdefault(_as_str("A channel", channel), []).append(contributor)
+        contributor = {"name": typed("A contributor's name", name, str), "callback": callback}
+        self._channels.setdefault(typed("A channel", channel, str), []).append(contributor)
 
     async def collect_contributions(self, channel: str) -> list[Any]:
         """What the contributors of `channel` give, in order; None and failures left out."""
@@ -406,11 +371,6 @@ async def _done() -> None:
     return None
 
 
-def _has_own_init(cls: type[ModuleCoordinator]) -> bool:
-    """Whether a subclass may take arguments that mean something else than a coordinator's."""
-    return cls.__init__ is not ModuleCoordinator.__init__
-
-
 def _holds_many(mount_point: str, slot: Any) -> bool:
     """Whether a slot keeps modules by name; one that an app added does if it is a dict."""
     if mount_point in NAMED_SLOTS:
@@ -418,16 +378,10 @@ def _holds_many(mount_point: str, slot: Any) -> bool:
     return isinstance(slot, dict) and mount_point not in SINGLE_SLOTS
 
 
-def _as_str(what: str, value: Any) -> str:
-    if not isinstance(value, str):
-        raise TypeError(f"{what} must be a str, not {type(value).__name__}.")
-    return value
-
-
-def _as_dict(what: str, value: Any) -> dict[str, Any]:
-    if not isinstance(value, dict):
-        raise TypeError(f"{what} must be a dict, not {type(value).__name__}.")
-    return value
+def _not_negative(what: str, value: Any) -> int:
+    if typed(what, value, int) < 0:
+        raise OverflowError(f"{what} must not be negative, got {value}.")
+    return int(value)
 
 
 def _name_of(module: Any, mount_point: str) -> str:
@@ -435,7 +389,7 @@ def _name_of(module: Any, mount_point: str) -> str:
         name = module.name
     except Exception:
         raise ValueError(f"Name required for {mount_point}") from None
-    return _as_str("A module's name", name)
+    return typed("A module's name", name, str)
 
 
 def _log_contributor(contributor: dict[str, Any], channel: str, error: BaseException) -> None:

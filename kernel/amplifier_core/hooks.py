@@ -23,6 +23,7 @@ from ._hook_answers import Answers, deny, safe_text, sound
 from .cancellation import being_cancelled
 from .correlation import CORRELATED_EVENTS, REQUEST_ID_FIELD, in_flight, resolve_request_id
 from .models import ContextInjection, HookResult, _continue_with
+from .utils.checks import typed
 
 __all__ = ["ContextInjection", "HookRegistry", "HookResult"]
 
@@ -125,16 +126,15 @@ class HookRegistry:
 
         A handler that raises or exceeds `timeout` seconds is logged and skipped. With
         `guard=True` it denies the event instead: use it wherever a failure must not mean
-        "allowed"."""
+        "allowed".
+        """
         if handler is None:
             return self._decorator(
                 event, priority=priority, name=name, guard=guard, timeout=timeout
             )
         _check_arguments(priority, name, timeout)
-        names = [event] if isinstance(event, str) else list(event)
-        for each in names:
-            if not isinstance(each, str):
-                raise TypeError(f"An event name must be a str, not {type(each).__name__}.")
+        listed = [event] if isinstance(event, str) else event
+        names = [typed("An event name", each, str) for each in listed]
         added: list[_Registration] = []
         with _changing:
             for each in names:
@@ -157,8 +157,7 @@ class HookRegistry:
 
     def unregister(self, name: str) -> None:
         """Remove every handler registered under `name`; an unknown name is ignored."""
-        if not isinstance(name, str):
-            raise TypeError(f"A handler name must be a str, not {type(name).__name__}.")
+        typed("A handler name", name, str)
         self._remove([each for each in self._all() if each.name == name])
 
     def list_handlers(self, event: str | None = None) -> dict[str, list[str]]:
@@ -289,32 +288,25 @@ class HookRegistry:
             raise ValueError(
                 f"timeout must not be negative, got {timeout!r}. Use None for no limit."
             )
-        collected: list[dict[str, Any]] = []
         data = _plain(data)
+        collected: list[dict[str, Any]] = []
         for hook in self._chains.get(event, self._for_any):
-            answer = await self._ask(hook, event, data, timeout)
-            result = sound(answer, event, hook.name) if answer is not None else None
-            if result is not None and result.data is not None:
-                collected.append(result.data)
+            limits = [each for each in (timeout, hook.timeout) if each is not None]
+            try:
+                answer = hook.handler(event, _copied(data))
+                if inspect.isawaitable(answer):
+                    answer = await _within(min(limits, default=None), answer)
+            except Exception as error:
+                _failed(hook, event, error)
+            except asyncio.CancelledError as error:
+                if being_cancelled():
+                    raise
+                _failed(hook, event, error)
+            else:
+                result = sound(answer, event, hook.name) if answer is not None else None
+                if result is not None and result.data is not None:
+                    collected.append(result.data)
         return collected
-
-    async def _ask(
-        self, hook: _Registration, event: str, data: Any, timeout: float | None
-    ) -> object:
-        limits = [each for each in (timeout, hook.timeout) if each is not None]
-        try:
-            answer = hook.handler(event, _copied(data))
-            if inspect.isawaitable(answer):
-                answer = await _within(min(limits, default=None), answer)
-        except Exception as error:
-            _failed(hook, event, error)
-        except asyncio.CancelledError as error:
-            if being_cancelled():
-                raise
-            _failed(hook, event, error)
-        else:
-            return answer
-        return None
 
     # -- for the session --------------------------------------------------------------
 
@@ -374,9 +366,8 @@ def _failed(hook: _Registration, event: str, error: BaseException) -> HookResult
 
 
 def _check_arguments(priority: int, name: str | None, timeout: float | None) -> None:
-    if not isinstance(priority, int):
-        raise TypeError(f"priority must be an int, not {type(priority).__name__}.")
-    if name is not None and not isinstance(name, str):
-        raise TypeError(f"name must be a str, not {type(name).__name__}.")
+    typed("priority", priority, int)
+    if name is not None:
+        typed("name", name, str)
     if timeout is not None and timeout <= 0:
         raise ValueError(f"timeout must be positive, got {timeout!r}. Leave it out for no limit.")

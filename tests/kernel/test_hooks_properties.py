@@ -168,7 +168,7 @@ class Model:
             "level": fields["user_message_level"],
             "source": fields["user_message_source"] or name,
         }
-        self.said.append((fields, ([own] if own["text"] else []) + fields["user_messages"]))
+        self.said.append((fields, fields["user_messages"] + ([own] if own["text"] else [])))
 
     def _inject(self, name: str, fields: dict[str, Any]) -> None:
         listed = fields["context_injections"]

@@ -1,4 +1,4 @@
-"""Imports a Python module's package from exactly the place it was found at, and checks it."""
+"""Modules written in Python: found, imported from exactly that place, and checked."""
 
 from __future__ import annotations
 
@@ -8,18 +8,135 @@ import logging
 import os
 import sys
 import threading
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
+from contextlib import suppress
+from importlib.metadata import EntryPoint
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import Any, NamedTuple
 
-from ..loader import ModuleValidationError
+from ..loader import ModuleValidationError, RawMount, ReadyFunction, _ModuleDiscoveryError
+from . import checked_type
+
+PACKAGE_PREFIX = "amplifier_module_"
+TYPE_MARKER = "__amplifier_module_type__"
 
 logger = logging.getLogger("amplifier_core.loader")
 
 _lock = threading.RLock()
 
 _POSITIONAL = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+
+
+# -- finding --------------------------------------------------------------------------
+
+
+def package_name(module_id: str) -> str:
+    return PACKAGE_PREFIX + module_id.replace("-", "_")
+
+
+def find_package_dir(module_id: str, path: Path) -> Path | None:
+    """The Python package of a module: `path` itself, or the right folder below it."""
+    if (path / "__init__.py").is_file():
+        return path
+    for root in (path, path / "src"):
+        expected = root / package_name(module_id)
+        for package in (expected, *sorted(root.glob(f"{PACKAGE_PREFIX}*"))):
+            if (package / "__init__.py").is_file():
+                return package
+    return None
+
+
+def declared_type(package: Path) -> Any:
+    """The type marker of a package, read from its source without running it; else None."""
+    import ast
+
+    try:
+        tree = ast.parse((package / "__init__.py").read_bytes())
+    except (OSError, SyntaxError, ValueError):
+        return None
+    declared: Any = None
+    for node in tree.body:
+        if isinstance(node, ast.Assign | ast.AnnAssign) and node.value is not None:
+            targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+            if TYPE_MARKER in [each.id for each in targets if isinstance(each, ast.Name)]:
+                with suppress(ValueError):
+                    declared = ast.literal_eval(node.value)
+    return declared
+
+
+# -- loading --------------------------------------------------------------------------
+
+
+class Imported(NamedTuple):
+    """A module's code, checked but not run."""
+
+    mount: RawMount
+    ready: ReadyFunction | None
+    root: Path | None = None
+    """The directory that holds the package, if it was not importable before."""
+
+
+def import_directory(module_id: str, path: Path) -> Imported:
+    """Import the module in directory `path`.
+
+    Raises:
+        ValueError: its code cannot be imported.
+        ModuleValidationError: there is no package, or it is no valid module.
+    """
+    package = find_package_dir(module_id, path)
+    if package is None:
+        raise _no_package(module_id, path)
+    try:
+        module = import_package(package)
+    except Exception as error:
+        raise _import_failed(module_id, path, error) from error
+    imported = _checked(module_id, getattr(module, "mount", None), module, strict=True)
+    return imported._replace(root=package.parent.absolute())
+
+
+def import_entry_point(module_id: str, point: EntryPoint) -> Imported:
+    """Import what an entry point names; `on_session_ready` is looked for beside it."""
+    try:
+        mount = point.load()
+    except Exception as error:
+        raise _import_failed(module_id, "its entry point", error) from error
+    return _checked(module_id, mount, sys.modules.get(getattr(mount, "__module__", None) or ""))
+
+
+def import_conventional(module_id: str) -> Imported | None:
+    """Import the package that is named after the module, if there is one on sys.path."""
+    name = package_name(module_id)
+    if not name.isidentifier():
+        return None
+    try:
+        module = importlib.import_module(name)
+    except Exception as error:
+        if isinstance(error, ImportError) and error.name == name:
+            return None
+        raise _import_failed(module_id, f"package {name!r}", error) from error
+    return _checked(module_id, getattr(module, "mount", None), module)
+
+
+def _no_package(module_id: str, path: Path) -> ModuleValidationError:
+    exists = path.exists()
+    advice = f"Put its code into a folder {package_name(module_id)!r} with an `__init__.py`."
+    return ModuleValidationError(
+        f"Module {module_id!r} has no valid Python package at {path}. "
+        f"{advice if exists else 'Check its `source`: there is no such directory.'}",
+        reason_code="invalid_package_layout" if exists else "missing_source",
+    )
+
+
+def _import_failed(module_id: str, place: object, error: Exception) -> _ModuleDiscoveryError:
+    return _ModuleDiscoveryError(
+        f"Module {module_id!r} was found at {place} but failed to load: "
+        f"{type(error).__name__}: {error}. Mend its code, or reinstall the package it is in.",
+        reason_code="invalid_entry_point",
+    )
+
+
+# -- importing ------------------------------------------------------------------------
 
 
 def import_package(path: Path) -> ModuleType:
@@ -91,15 +208,41 @@ def _origin(module: ModuleType | None) -> Path | None:
     return Path(file).resolve() if isinstance(file, str) else None
 
 
-def check_mount(module_id: str, mount: Any) -> None:
-    """Refuse a mount that cannot be awaited with two arguments; never calls it."""
+# -- checking -------------------------------------------------------------------------
+
+
+def _checked(
+    module_id: str, mount: Any, home: ModuleType | None, *, strict: bool = False
+) -> Imported:
+    """What was imported, if a session can use it; never calls it.
+
+    Raises:
+        ModuleValidationError: its type is unknown, or it cannot be mounted. If `strict`,
+            also when `on_session_ready` cannot be called; otherwise that one is skipped.
+    """
+    marker = getattr(home, TYPE_MARKER, None)
+    if marker:
+        checked_type(module_id, marker)
     problem = _mount_problem(mount)
     if problem is not None:
-        raise ModuleValidationError(
-            f"Module {module_id!r} failed validation: {problem}. "
-            f"Write `async def mount(coordinator, config)`.",
-            reason_code="invalid_entry_point",
-        )
+        shape = "async def mount(coordinator, config)"
+        raise _refusal(module_id, problem, shape)
+    ready = getattr(home, "on_session_ready", None)
+    problem = _ready_problem(ready) if ready is not None else None
+    if problem is not None:
+        if strict:
+            shape = "async def on_session_ready(coordinator)"
+            raise _refusal(module_id, f"on_session_ready {problem}", shape)
+        logger.warning("on_session_ready of module %r %s; it is skipped", module_id, problem)
+        ready = None
+    return Imported(mount, ready)
+
+
+def _refusal(module_id: str, problem: str, shape: str) -> ModuleValidationError:
+    return ModuleValidationError(
+        f"Module {module_id!r} failed validation: {problem}. Write `{shape}`.",
+        reason_code="invalid_entry_point",
+    )
 
 
 def _mount_problem(mount: Any) -> str | None:
@@ -115,24 +258,6 @@ def _mount_problem(mount: Any) -> str | None:
         inspect.signature(mount).bind(None, None)
     except TypeError as error:
         return f"mount does not take 2 parameters ({error})"
-    return None
-
-
-def ready_function(
-    module_id: str, home: ModuleType | None, strict: bool
-) -> Callable[[Any], Awaitable[Any]] | None:
-    """The module's `on_session_ready`; an unusable one is skipped, or refused if `strict`."""
-    ready: Callable[[Any], Awaitable[Any]] | None = getattr(home, "on_session_ready", None)
-    problem = _ready_problem(ready) if ready is not None else None
-    if problem is None:
-        return ready
-    if strict:
-        raise ModuleValidationError(
-            f"Module {module_id!r} failed validation: on_session_ready {problem}. "
-            f"Write `async def on_session_ready(coordinator)`.",
-            reason_code="invalid_entry_point",
-        )
-    logger.warning("on_session_ready of module %r %s; it is skipped", module_id, problem)
     return None
 
 
