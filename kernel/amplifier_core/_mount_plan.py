@@ -9,7 +9,7 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import Any
 
-from ._discovery import did_you_mean
+from .utils.spelling import did_you_mean
 
 DEFAULT_MOUNT_TIMEOUT = 60.0
 PROVIDER_PREFIX = "provider-"

@@ -14,4 +14,3 @@ class ApprovalSystem(Protocol):
         self, prompt: str, options: list[str], timeout: float, default: Literal["allow", "deny"]
     ) -> str:
         """Return the chosen option; raise `ApprovalTimeoutError` after `timeout` seconds."""
-        ...

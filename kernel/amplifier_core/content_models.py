@@ -26,7 +26,9 @@ class ContentBlock:
 
     def to_dict(self) -> dict[str, Any]:
         """JSON-ready, without `raw`."""
-        return {"type": self.type.value}
+        shown = {**vars(self), "type": self.type.value}
+        del shown["raw"]
+        return shown
 
 
 @dataclass
@@ -36,9 +38,6 @@ class TextContent(ContentBlock):
     type: ContentBlockType = ContentBlockType.TEXT
     text: str = ""
 
-    def to_dict(self) -> dict[str, Any]:
-        return super().to_dict() | {"text": self.text}
-
 
 @dataclass
 class ThinkingContent(ContentBlock):
@@ -46,9 +45,6 @@ class ThinkingContent(ContentBlock):
 
     type: ContentBlockType = ContentBlockType.THINKING
     text: str = ""
-
-    def to_dict(self) -> dict[str, Any]:
-        return super().to_dict() | {"text": self.text}
 
 
 @dataclass
@@ -59,10 +55,6 @@ class ToolCallContent(ContentBlock):
     id: str = ""
     name: str = ""
     arguments: dict[str, Any] | None = None
-
-    def to_dict(self) -> dict[str, Any]:
-        called = {"id": self.id, "name": self.name, "arguments": self.arguments}
-        return super().to_dict() | called
 
 
 @dataclass
@@ -75,6 +67,7 @@ class ToolResultContent(ContentBlock):
     error: str | None = None
 
     def to_dict(self) -> dict[str, Any]:
-        answered: dict[str, Any] = {"tool_call_id": self.tool_call_id, "output": self.output}
-        failed = {"error": self.error} if self.error else {}
-        return super().to_dict() | answered | failed
+        shown = super().to_dict()
+        if not self.error:
+            del shown["error"]
+        return shown

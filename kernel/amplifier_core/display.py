@@ -10,4 +10,3 @@ class DisplaySystem(Protocol):
         self, message: str, level: Literal["info", "warning", "error"], source: str = "hook"
     ) -> None:
         """Show `message`; `source` names who sent it."""
-        ...

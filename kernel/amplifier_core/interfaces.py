@@ -6,31 +6,19 @@ not supported. `validation` checks a module against its contract.
 
 from typing import TYPE_CHECKING, Any, Protocol
 
-from pydantic import Field, field_validator
+from pydantic import Field
 
-from .message_models import ChatRequest, ChatResponse, LazyModel, ToolCall
-from .models import HookResult, ModelInfo, ProviderInfo, ToolResult
+from .message_models import ChatRequest as ChatRequest
+from .message_models import ChatResponse as ChatResponse
+from .message_models import LazyModel
+from .message_models import ToolCall as ToolCall
+from .models import HookResult as HookResult
+from .models import ModelInfo as ModelInfo
+from .models import ProviderInfo as ProviderInfo
+from .models import ToolResult as ToolResult
 
 if TYPE_CHECKING:
     from .hooks import HookRegistry
-
-__all__ = [
-    "ApprovalProvider",
-    "ApprovalRequest",
-    "ApprovalResponse",
-    "ChatRequest",
-    "ChatResponse",
-    "ContextManager",
-    "HookHandler",
-    "HookResult",
-    "ModelInfo",
-    "Orchestrator",
-    "Provider",
-    "ProviderInfo",
-    "Tool",
-    "ToolCall",
-    "ToolResult",
-]
 
 
 class Orchestrator(Protocol):
@@ -46,7 +34,6 @@ class Orchestrator(Protocol):
         **kwargs: Any,
     ) -> str:
         """Run one turn. All arguments come by name; `coordinator` is among `kwargs`."""
-        ...
 
 
 class Provider(Protocol):
@@ -60,23 +47,18 @@ class Provider(Protocol):
     @property
     def name(self) -> str:
         """Unique within a session."""
-        ...
 
     def get_info(self) -> ProviderInfo:
         """Describe the provider; context managers read its `defaults` to find their budget."""
-        ...
 
     async def list_models(self) -> list[ModelInfo]:
         """The models on offer, best effort."""
-        ...
 
     async def complete(self, request: ChatRequest, **kwargs: Any) -> ChatResponse:
         """Answer `request`; `kwargs` override its fields. Failures are raised as `LLMError`."""
-        ...
 
     def parse_tool_calls(self, response: ChatResponse) -> list[ToolCall]:
         """The tool calls in `response`, in order; empty when there are none."""
-        ...
 
 
 class Tool(Protocol):
@@ -90,12 +72,10 @@ class Tool(Protocol):
     @property
     def name(self) -> str:
         """Unique within a session; what the model writes to call it."""
-        ...
 
     @property
     def description(self) -> str:
         """Tells the model when to use the tool and what comes back."""
-        ...
 
     @property
     def input_schema(self) -> dict[str, Any]:
@@ -104,7 +84,6 @@ class Tool(Protocol):
 
     async def execute(self, input: dict[str, Any]) -> ToolResult:
         """Do the work. A failure the model can fix is a result, not an exception."""
-        ...
 
 
 class ContextManager(Protocol):
@@ -117,25 +96,20 @@ class ContextManager(Protocol):
 
     async def add_message(self, message: dict[str, Any]) -> None:
         """Append to the history."""
-        ...
 
     async def get_messages_for_request(
         self, token_budget: int | None = None, provider: "Provider | None" = None
     ) -> list[dict[str, Any]]:
         """A new list that fits the budget; without one, the provider's window decides."""
-        ...
 
     async def get_messages(self) -> list[dict[str, Any]]:
         """The whole history."""
-        ...
 
     async def set_messages(self, messages: list[dict[str, Any]]) -> None:
         """Replace the history, to resume a session."""
-        ...
 
     async def clear(self) -> None:
         """Forget everything."""
-        ...
 
 
 class HookHandler(Protocol):
@@ -143,7 +117,6 @@ class HookHandler(Protocol):
 
     async def __call__(self, event: str, data: dict[str, Any]) -> HookResult:
         """Answer `event`; `data` is the handler's own shallow copy."""
-        ...
 
 
 class ApprovalRequest(LazyModel):
@@ -154,15 +127,8 @@ class ApprovalRequest(LazyModel):
     details: dict[str, Any] = Field(default_factory=dict)
     risk_level: str
     """By convention low, medium, high or critical."""
-    timeout: float | None = None
+    timeout: float | None = Field(None, gt=0)
     """Seconds to wait for a person; None waits for ever."""
-
-    @field_validator("timeout")
-    @classmethod
-    def _check_timeout(cls, timeout: float | None) -> float | None:
-        if timeout is not None and not timeout > 0:  # NaN is not positive either
-            raise ValueError("timeout must be positive or None")
-        return timeout
 
 
 class ApprovalResponse(LazyModel):
@@ -179,4 +145,3 @@ class ApprovalProvider(Protocol):
 
     async def request_approval(self, request: ApprovalRequest) -> ApprovalResponse:
         """Decide; raise `TimeoutError` when nobody does in time."""
-        ...

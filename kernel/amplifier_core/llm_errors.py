@@ -15,8 +15,6 @@
 A provider translates what its SDK raises with `raise ... from`. Retrying is in `utils.retry`.
 """
 
-from typing import Any
-
 
 class LLMError(Exception):
     """A model call failed. The attributes say who failed and whether to try again.
@@ -48,16 +46,11 @@ class LLMError(Exception):
         self.delay_multiplier = delay_multiplier
 
     def __repr__(self) -> str:
-        shown: dict[str, Any] = {
-            "provider": self.provider,
-            "model": self.model,
-            "status_code": self.status_code,
-            "retryable": self.retryable or None,
-            "retry_after": self.retry_after,
-            "delay_multiplier": None if self.delay_multiplier == 1.0 else self.delay_multiplier,
-        }
-        parts = [f"{name}={value!r}" for name, value in shown.items() if value is not None]
-        return f"{type(self).__name__}({', '.join([repr(str(self)), *parts])})"
+        usual = {"retryable": False, "delay_multiplier": 1.0}
+        names = ("provider", "model", "status_code", "retryable", "retry_after", "delay_multiplier")
+        unusual = [name for name in names if getattr(self, name) != usual.get(name)]
+        parts = [repr(str(self)), *(f"{name}={getattr(self, name)!r}" for name in unusual)]
+        return f"{type(self).__name__}({', '.join(parts)})"
 
 
 class RateLimitError(LLMError):

@@ -7,7 +7,7 @@ than the contract names, and they hold no logic beyond validation.
 from decimal import Decimal
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, PlainSerializer
+from pydantic import BaseModel, BeforeValidator, Field, PlainSerializer
 
 Visibility = Literal["internal", "developer", "user"] | None
 """Who a block is meant for; None leaves it to the application."""
@@ -20,25 +20,23 @@ def _refuse_float(value: Any) -> Any:
     return value
 
 
-def _decimal_text(value: Decimal | None) -> str | None:
-    return None if value is None else str(value)
-
-
-Cost = Annotated[Decimal | None, BeforeValidator(_refuse_float), PlainSerializer(_decimal_text)]
+Cost = Annotated[
+    Decimal | None,
+    BeforeValidator(_refuse_float),
+    PlainSerializer(str, return_type=str, when_used="unless-none"),
+]
 """US dollars, dumped as text in every mode. None means unknown; zero means free."""
 
 
-class LazyModel(BaseModel):
+class LazyModel(BaseModel, defer_build=True):
     """Base of the kernel's models: a validator is built when the first instance is.
 
     Most processes use few of the models, and building all of them doubles the import time.
     """
 
-    model_config = ConfigDict(defer_build=True)
 
-
-class _WireModel(LazyModel):
-    model_config = ConfigDict(extra="allow")
+class _WireModel(LazyModel, extra="allow"):
+    pass
 
 
 class TextBlock(_WireModel):
@@ -105,14 +103,9 @@ class ReasoningBlock(_WireModel):
     visibility: Visibility = None
 
 
+_Thought = ThinkingBlock | RedactedThinkingBlock | ReasoningBlock
 ContentBlockUnion = Annotated[
-    TextBlock
-    | ThinkingBlock
-    | RedactedThinkingBlock
-    | ToolCallBlock
-    | ToolResultBlock
-    | ImageBlock
-    | ReasoningBlock,
+    TextBlock | ImageBlock | ToolCallBlock | ToolResultBlock | _Thought,
     Field(discriminator="type"),
 ]
 """Any content block, told apart by its `type`."""
@@ -151,8 +144,6 @@ class ResponseFormatJson(LazyModel):
 
 class ResponseFormatJsonSchema(LazyModel):
     """JSON that satisfies a schema."""
-
-    model_config = ConfigDict(populate_by_name=True)
 
     type: Literal["json_schema"] = "json_schema"
     json_schema: dict[str, Any] = Field(serialization_alias="schema")

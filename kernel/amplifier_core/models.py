@@ -7,27 +7,18 @@ own beyond checking and presenting the values it holds.
 import binascii
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from datetime import datetime
 from decimal import Decimal
 from typing import Any, Literal, Self
 
-from pydantic import (
-    BaseModel,
-    ConfigDict,
-    Field,
-    SerializerFunctionWrapHandler,
-    field_serializer,
-    field_validator,
-    model_serializer,
-)
+from pydantic import BaseModel, Field, field_serializer, field_validator, model_serializer
 
 from .message_models import Cost, ImageBlock, LazyModel, TextBlock
 
 _UNSAFE_FOR_LLM = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff]")
 _LONE_SURROGATE = re.compile("[\ud800-\udfff]")
 _IMAGE_MEDIA_TYPE = re.compile(r"image/[A-Za-z0-9!#$&^_.+-]+")
-_CURRENCY_CODE = re.compile("[A-Z]{3}")
 _IMAGE_NOTICE = "[image left out of this event]"
 
 
@@ -83,10 +74,8 @@ def _is_canonical_base64(data: str) -> bool:
     return bool(decoded) and binascii.b2a_base64(decoded, newline=False) == data.encode()
 
 
-class ToolResult(LazyModel):
+class ToolResult(LazyModel, hide_input_in_errors=True, validate_assignment=True):
     """What a tool answers. A failure that the model can deal with is a result as well."""
-
-    model_config = ConfigDict(hide_input_in_errors=True, validate_assignment=True)
 
     success: bool = True
     output: Any | None = None
@@ -96,28 +85,17 @@ class ToolResult(LazyModel):
     content: list[TextBlock | ImageBlock] | None = None
     """Text and inline base64 images for models that can see."""
 
-    @field_validator("content", mode="before")
-    @classmethod
-    def _normalize_content(cls, content: Any) -> list[dict[str, Any]] | None:
-        return _plain_content(content)
-
-    @field_serializer("content")
-    def _serialize_content(self, content: Any) -> list[dict[str, Any]] | None:
-        return _plain_content(content)
+    _check_content = field_validator("content", mode="before")(_plain_content)
+    _dump_content = field_serializer("content")(_plain_content)
 
     @model_serializer(mode="wrap")
-    def _omit_empty_content(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        dumped: dict[str, Any] = dump(self)
-        if not dumped.get("content"):
-            dumped.pop("content", None)
-        return dumped
+    def _omit_empty_content(self, dump: Callable[[Self], dict[str, Any]]) -> dict[str, Any]:
+        return {name: value for name, value in dump(self).items() if value or name != "content"}
 
     def model_post_init(self, context: Any, /) -> None:
         """Give a failure without output its error message as output."""
-        if not self.success and self.output is None and self.error:
-            message = self.error.get("message")
-            if message:
-                self.output = message
+        if not self.success and self.output is None and (self.error or {}).get("message"):
+            self.output = self._error_message()
 
     def model_copy(self, *, update: Mapping[str, Any] | None = None, deep: bool = False) -> Self:
         """Copy, with `update` validated like constructor arguments."""
@@ -142,11 +120,7 @@ class ToolResult(LazyModel):
 
     def safe_hook_presentation(self) -> dict[str, Any]:
         """A dict for events, with a notice in place of each image's bytes."""
-        shown: dict[str, Any] = {
-            "success": self.success,
-            "output": self.output,
-            "error": self.error,
-        }
+        shown = {name: getattr(self, name) for name in ("success", "output", "error")}
         content = _plain_content(self.content)
         if content:
             notice = {"type": "text", "text": _IMAGE_NOTICE}
@@ -204,27 +178,17 @@ class HookResult(LazyModel):
     """What other handlers of the event told the user, beside this result. Never dumped."""
 
 
+_CONTINUE_VALUES = HookResult.model_construct().__dict__
 _new_result = object.__new__
 _set_values, _set_fields_set, _set_extra, _set_private = (
-    BaseModel.__dict__[slot].__set__
-    for slot in (
-        "__dict__",
-        "__pydantic_fields_set__",
-        "__pydantic_extra__",
-        "__pydantic_private__",
-    )
+    BaseModel.__dict__[slot].__set__ for slot in BaseModel.__slots__
 )
-_CONTINUE_VALUES = {
-    name: field.get_default(call_default_factory=True)
-    for name, field in HookResult.model_fields.items()
-}
 
 
 def _continue_with(data: dict[str, Any] | None) -> HookResult:
     """`HookResult(action="continue", data=data)` at a third of the price, holding `data` itself.
 
-    Every event ends in one of these, and there is nothing in it to validate. The slots are
-    the ones that `model_construct` fills.
+    Every event ends in one of these, and there is nothing in it to validate.
     """
     values = _CONTINUE_VALUES.copy()
     values["data"] = data
@@ -250,16 +214,19 @@ class Pricing(LazyModel):
     @field_validator("currency")
     @classmethod
     def _check_currency(cls, currency: str) -> str:
-        if not _CURRENCY_CODE.fullmatch(currency):
+        if not re.fullmatch("[A-Z]{3}", currency):
             raise ValueError("currency must be an ISO 4217 code: three upper-case letters")
         return currency
 
 
-class ModelInfo(LazyModel):
-    """One model that a provider offers."""
-
+class _Named(LazyModel):
     id: str
     display_name: str
+
+
+class ModelInfo(_Named):
+    """One model that a provider offers."""
+
     context_window: int
     max_output_tokens: int
     capabilities: list[str] = Field(default_factory=list)
@@ -269,11 +236,9 @@ class ModelInfo(LazyModel):
     """None when unknown, and for models that run locally."""
 
 
-class ConfigField(LazyModel):
+class ConfigField(_Named):
     """One question that a setup dialogue asks for a provider."""
 
-    id: str
-    display_name: str
     field_type: Literal["text", "secret", "choice", "boolean"] = "text"
     prompt: str
     env_var: str | None = None
@@ -286,11 +251,9 @@ class ConfigField(LazyModel):
     """Ask only after a model was chosen."""
 
 
-class ProviderInfo(LazyModel):
+class ProviderInfo(_Named):
     """A provider and what it needs; `defaults` should tell the size of the context window."""
 
-    id: str
-    display_name: str
     credential_env_vars: list[str] = Field(default_factory=list)
     capabilities: list[str] = Field(default_factory=list)
     defaults: dict[str, Any] = Field(default_factory=dict)

@@ -101,7 +101,7 @@ def _starting_points(config: pytest.Config) -> Iterator[Path]:
 
 
 def _module_type_of(package: Path) -> str | None:
-    from ._discovery import declared_type
+    from .transports.python import declared_type
     from .validation.locate import type_from_name
 
     declared = declared_type(package)

@@ -7,8 +7,9 @@ from textwrap import dedent
 from typing import Any
 
 import pytest
-from amplifier_core import ModuleCoordinator, _discovery
+from amplifier_core import ModuleCoordinator
 from amplifier_core.loader import ModuleLoader
+from amplifier_core.transports import entry_points
 
 MARKER = "__amplifier_module_type__"
 
@@ -17,7 +18,7 @@ MARKER = "__amplifier_module_type__"
 def clean_imports(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Nothing that a test imports, installs or lists is seen by another test."""
     monkeypatch.delenv("AMPLIFIER_MODULES", raising=False)
-    monkeypatch.setattr(_discovery, "installed", type(_discovery.installed)())
+    monkeypatch.setattr(entry_points, "installed", entry_points.InstalledModules())
     paths, modules = list(sys.path), dict(sys.modules)
     yield
     sys.path[:] = paths

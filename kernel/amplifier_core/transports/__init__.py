@@ -1,7 +1,7 @@
-"""How a module is reached, whatever language it is written in.
+"""How a module is reached, whatever language it is written in, and what kind it is.
 
 A module says so in its `amplifier.toml`. Each transport is one function that turns a
-module's directory into a mount function; its file is imported when first asked for.
+module's directory into a mount function.
 """
 
 from __future__ import annotations
@@ -10,27 +10,49 @@ import tomllib
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any
 
-from .._discovery import ModuleKind, did_you_mean
+from ..loader import TYPE_TO_MOUNT_POINT, ModuleValidationError, MountFunction
 from ..module_sources import ModuleLoadError
+from ..utils.spelling import did_you_mean
 
 __all__ = [
     "MANIFEST",
+    "MODULE_TYPES",
+    "NAME_HINTS",
+    "InvalidManifest",
     "Manifest",
     "MountFunction",
     "TransportLoader",
+    "checked_type",
+    "guess_type",
     "known_transports",
+    "module_type",
     "read_manifest",
     "register_transport",
     "transport_loader",
 ]
 
 MANIFEST = "amplifier.toml"
-_TRANSPORTS = ("python", "rust", "wasm", "grpc")
-_TYPES = (*get_args(ModuleKind), "approval")
+MODULE_TYPES = (*TYPE_TO_MOUNT_POINT, "approval")
+NAME_HINTS = (
+    ("orchestrat", "orchestrator"),
+    ("loop", "orchestrator"),
+    ("provider", "provider"),
+    ("tool", "tool"),
+    ("hook", "hook"),
+    ("context", "context"),
+)
+"""What in a module's id tells its type, the most telling first."""
 
-MountFunction = Callable[[Any], Awaitable[Any]]
+_TRANSPORTS = ("python", "rust", "wasm", "grpc")
+
+
+class InvalidManifest(ModuleValidationError, ValueError):
+    """A manifest that cannot be read, or that names what does not exist."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(message, reason_code="invalid_module_metadata")
 
 
 @dataclass(frozen=True)
@@ -47,6 +69,9 @@ class Manifest:
 TransportLoader = Callable[[str, Manifest, dict[str, Any], Any], Awaitable[MountFunction]]
 
 _loaders: dict[str, TransportLoader] = {}
+
+
+# -- transports -----------------------------------------------------------------------
 
 
 def register_transport(name: str, loader: TransportLoader) -> None:
@@ -72,11 +97,14 @@ def transport_loader(name: str) -> TransportLoader:
     return _loaders[name]
 
 
+# -- manifests ------------------------------------------------------------------------
+
+
 def read_manifest(path: Path) -> Manifest:
     """Read a module directory's manifest; without one it is Python, or a bare component.
 
     Raises:
-        ValueError: the file is not valid, or names a transport or type that does not exist.
+        InvalidManifest: the file is not valid, or names an unknown transport or type.
     """
     file = path / MANIFEST
     if not file.is_file():
@@ -84,19 +112,56 @@ def read_manifest(path: Path) -> Manifest:
         return Manifest(path, transport="wasm" if is_component else "python")
     try:
         settings = tomllib.loads(file.read_text(encoding="utf-8"))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise ValueError(f"{file} is not valid TOML: {error}.") from error
+    except (OSError, ValueError) as error:
+        raise InvalidManifest(f"{file} cannot be read as TOML: {error}.") from error
     section = settings.get("module")
     if not isinstance(section, dict):
-        raise ValueError(f"{file} has no [module] table. Add one with `transport = ...`.")
+        raise InvalidManifest(f"{file} has no [module] table. Add one with `transport = ...`.")
     transport, kind = section.get("transport", "python"), section.get("type")
     _refuse_unknown(file, "transport", transport, known_transports())
     if kind is not None:
-        _refuse_unknown(file, "module type", kind, _TYPES)
+        _refuse_unknown(file, "module type", kind, MODULE_TYPES)
     return Manifest(path, transport, kind, settings)
 
 
 def _refuse_unknown(file: Path, what: str, value: object, known: tuple[str, ...]) -> None:
     if value not in known:
         hint = did_you_mean(str(value), known, f"Use one of {', '.join(known)}.")
-        raise ValueError(f"{file} names the unknown {what} {value!r}. {hint}")
+        raise InvalidManifest(f"{file} names the unknown {what} {value!r}. {hint}")
+
+
+# -- types ----------------------------------------------------------------------------
+
+
+def module_type(module_id: str, path: Path) -> str:
+    """The type of the module in a directory, by its own word or by its id; runs no code.
+
+    Raises:
+        ModuleValidationError: it says what no module can be.
+    """
+    manifest = read_manifest(path)
+    declared: Any = None
+    if manifest.transport == "python":
+        from .python import declared_type, find_package_dir
+
+        package = find_package_dir(module_id, path)
+        declared = declared_type(package) if package is not None else None
+    declared = declared or manifest.module_type
+    return checked_type(module_id, declared) if declared else guess_type(module_id)
+
+
+def checked_type(module_id: str, declared: Any) -> str:
+    """The type that a module declares, if it is one."""
+    if not isinstance(declared, str) or declared not in MODULE_TYPES:
+        raise ModuleValidationError(
+            f"Module {module_id!r} has unknown type {declared!r}. "
+            f"Use one of {', '.join(MODULE_TYPES)}.",
+            reason_code="invalid_module_metadata",
+        )
+    return declared
+
+
+def guess_type(module_id: str) -> str:
+    """The type of module that an id suggests; a tool if it suggests nothing."""
+    lowered = module_id.lower()
+    return next((kind for hint, kind in NAME_HINTS if hint in lowered), "tool")

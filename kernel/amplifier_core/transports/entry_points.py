@@ -71,7 +71,7 @@ installed = InstalledModules()
 
 def winner(module_id: str, candidates: list[EntryPoint]) -> EntryPoint:
     """A third party's module replaces the bundled one of the same id."""
-    foreign = [point for point in candidates if not point.value.startswith(BUNDLED_PREFIX)]
+    foreign = [point for point in candidates if not _is_bundled(point)]
     if len(foreign) > 1:
         raise AmbiguousModule(module_id, sorted(owner(point) for point in foreign))
     if foreign and len(candidates) > 1:
@@ -79,10 +79,19 @@ def winner(module_id: str, candidates: list[EntryPoint]) -> EntryPoint:
     return foreign[0] if foreign else candidates[0]
 
 
+def _is_bundled(point: EntryPoint) -> bool:
+    return str(getattr(point, "value", "")).startswith(BUNDLED_PREFIX)
+
+
+# A reader that someone put in place may give points without a distribution, or mocks.
+
+
 def owner(point: EntryPoint) -> str:
     """The distribution that an entry point belongs to, for people to read."""
-    return point.dist.name if point.dist is not None else point.value
+    name = getattr(getattr(point, "dist", None), "name", None)
+    return name if isinstance(name, str) else str(getattr(point, "value", point.name))
 
 
 def version_of(point: EntryPoint) -> str:
-    return point.dist.version if point.dist is not None else "1.0.0"
+    version = getattr(getattr(point, "dist", None), "version", None)
+    return version if isinstance(version, str) else "1.0.0"

@@ -6,8 +6,8 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from .._discovery import TYPE_MARKER
 from ..loader import TYPE_TO_MOUNT_POINT
+from ..transports.python import TYPE_MARKER
 from .base import ValidationResult
 from .context import ContextValidator
 from .contract import Contract

@@ -13,8 +13,9 @@ from traceback import extract_tb
 from types import ModuleType
 from typing import Any, ClassVar
 
-from .._discovery import TYPE_MARKER, did_you_mean
 from ..loader import TYPE_TO_MOUNT_POINT
+from ..transports.python import TYPE_MARKER
+from ..utils.spelling import did_you_mean
 from .base import ValidationCheck, ValidationResult, bad, check_on_session_ready, good
 from .contract import Contract
 from .locate import NotAModule, find_module

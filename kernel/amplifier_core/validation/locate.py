@@ -6,14 +6,11 @@ import tomllib
 from pathlib import Path
 from typing import Any
 
-from .._discovery import (
-    _NAME_HINTS,
-    DIRECTORY_PREFIX,
-    ENTRY_POINT_GROUP,
-    PACKAGE_PREFIX,
-    find_package_dir,
-)
+from ..module_sources import DIRECTORY_PREFIX
+from ..transports import NAME_HINTS as _NAME_HINTS
 from ..transports import read_manifest
+from ..transports.entry_points import ENTRY_POINT_GROUP
+from ..transports.python import PACKAGE_PREFIX, find_package_dir
 
 __all__ = ["NotAModule", "find_module", "module_ids", "type_from_name"]
 

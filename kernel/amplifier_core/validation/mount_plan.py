@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
-from .._discovery import did_you_mean
+from ..utils.spelling import did_you_mean
 from .base import Findings, ValidationCheck, bad, good
 
 __all__ = ["MountPlanValidationResult", "MountPlanValidator"]

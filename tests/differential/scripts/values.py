@@ -181,7 +181,7 @@ def tool_result_in_events_hides_images() -> Facts:
     presented = shown.safe_hook_presentation()
     first = presented["content"][0]
     return {
-        "keys": list(presented),
+        "keys": sorted(presented),
         "kinds": [block["type"] for block in presented["content"]],
         "notice": isinstance(first["text"], str) and PIXEL not in first["text"],
         "text": presented["content"][1],

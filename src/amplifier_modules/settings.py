@@ -1,0 +1,42 @@
+"""How a module reads its config: typed, with defaults, and loud about misspelt keys."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from difflib import get_close_matches
+from typing import Any, Self
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+
+class Settings(BaseModel):
+    """The keys that a module's config may have; subclasses declare them with defaults.
+
+    Values written as text ("5", "true") are read as what the key asks for, because
+    set-up wizards and environment variables know nothing else.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True, protected_namespaces=())
+
+    @classmethod
+    def read(cls, config: Mapping[str, Any] | None, module_id: str) -> Self:
+        """The settings in `config`.
+
+        Raises:
+            ValueError: a key is unknown or has an unusable value; the message names it.
+        """
+        try:
+            return cls.model_validate(dict(config or {}))
+        except ValidationError as error:
+            problems = [_problem(cls, each) for each in error.errors(include_url=False)]
+            raise ValueError(f"Config of {module_id!r}: {' '.join(problems)}") from None
+
+
+def _problem(settings: type[Settings], error: Any) -> str:
+    key = ".".join(str(part) for part in error["loc"])
+    if error["type"] != "extra_forbidden":
+        return f"{key!r} is {error['input']!r}: {error['msg']}."
+    near = get_close_matches(key, settings.model_fields, n=1)
+    known = ", ".join(settings.model_fields) or "none"
+    advice = f"Did you mean {near[0]!r}?" if near else f"Known keys: {known}."
+    return f"there is no key {key!r}. {advice}"
