@@ -21,8 +21,7 @@ class Mounting:
 
     def __init__(self, coordinator: Any) -> None:
         # What only stands in for a coordinator is left alone: an empty one is watched instead.
-        is_real = isinstance(coordinator, ModuleCoordinator)
-        watched: ModuleCoordinator = coordinator if is_real else ModuleCoordinator()
+        watched = coordinator if isinstance(coordinator, ModuleCoordinator) else ModuleCoordinator()
         self._coordinator = watched
         self._slots = {
             point: slot.copy() if _is_table(slot, point) else slot

@@ -97,7 +97,7 @@ class ModuleLoader:
         self._search_paths = search_paths
         self._loaded_modules: dict[str, RawMount] = {}
         self._loaded_module_paths: dict[str, Path] = {}
-        self._ready_functions: dict[str, ReadyFunction | None] = {}
+        self._imported: dict[str, Imported] = {}
         self._module_info: dict[str, ModuleInfo] = {}
         self._added_paths: list[str] = []
         self._on_session_ready_queue: list[tuple[str, ReadyFunction]] = []
@@ -250,19 +250,19 @@ class ModuleLoader:
     def _adopt(self, module_id: str, config: dict[str, Any], imported: Imported) -> MountFunction:
         """Keep what was imported, for this and later loads."""
         self._loaded_modules[module_id] = imported.mount
-        self._ready_functions[module_id] = imported.ready
-        if imported.root is not None and str(imported.root) not in sys.path:
-            sys.path.insert(0, str(imported.root))
-            self._added_paths.append(str(imported.root))
+        self._imported[module_id] = imported
         return self._bind(module_id, config)
 
     def _bind(self, module_id: str, config: dict[str, Any]) -> MountFunction:
         """A fresh mount function with this config; the raw one may serve many entries."""
         raw = self._loaded_modules[module_id]
         mount = _checked(module_id, lambda coordinator: raw(coordinator, config))
-        ready = self._ready_functions.get(module_id)
-        if ready is not None:
-            mount.__on_session_ready__ = (module_id, ready)  # type: ignore[attr-defined]
+        imported = self._imported.get(module_id)
+        if imported is not None and imported.root is not None and imported.root not in sys.path:
+            sys.path.insert(0, imported.root)
+            self._added_paths.append(imported.root)
+        if imported is not None and imported.ready is not None:
+            mount.__on_session_ready__ = (module_id, imported.ready)  # type: ignore[attr-defined]
         return mount
 
     # -- mounting and cleaning up -----------------------------------------------------

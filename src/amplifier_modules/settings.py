@@ -35,7 +35,8 @@ class Settings(BaseModel):
 def _problem(settings: type[Settings], error: Any) -> str:
     key = ".".join(str(part) for part in error["loc"])
     if error["type"] != "extra_forbidden":
-        return f"{key!r} is {error['input']!r}: {error['msg']}."
+        # Never the value itself: it may be a secret in the wrong place.
+        return f"{key!r} cannot be {type(error['input']).__name__} here: {error['msg']}."
     near = get_close_matches(key, settings.model_fields, n=1)
     known = ", ".join(settings.model_fields) or "none"
     advice = f"Did you mean {near[0]!r}?" if near else f"Known keys: {known}."

@@ -73,8 +73,8 @@ class Imported(NamedTuple):
 
     mount: RawMount
     ready: ReadyFunction | None
-    root: Path | None = None
-    """The directory that holds the package, if it was not importable before."""
+    root: str | None = None
+    """What has to be on sys.path for it, if it was not importable before."""
 
 
 def import_directory(module_id: str, path: Path) -> Imported:
@@ -92,7 +92,7 @@ def import_directory(module_id: str, path: Path) -> Imported:
     except Exception as error:
         raise _import_failed(module_id, path, error) from error
     imported = _checked(module_id, getattr(module, "mount", None), module, strict=True)
-    return imported._replace(root=package.parent.absolute())
+    return imported._replace(root=str(package.parent.absolute()))
 
 
 def import_entry_point(module_id: str, point: EntryPoint) -> Imported:
