@@ -1,15 +1,18 @@
-"""Hands a prompt to the orchestrator, with everything it may use."""
+"""One turn: hands a prompt to the orchestrator, and counts what its events tell."""
 
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from datetime import datetime
+from decimal import Decimal
 from typing import Any
 from weakref import WeakKeyDictionary
 
+from .events import PROVIDER_RESPONSE, TOOL_ERROR, TOOL_POST
+from .models import SessionStatus
 from .utils.truncate import redact_secrets
-
-SESSION_CONFIG = "session:config"
 
 # Signatures are slow to read, and a loop is the same function turn after turn.
 _takes_coordinator: WeakKeyDictionary[Callable[..., Any], bool] = WeakKeyDictionary()
@@ -25,11 +28,12 @@ async def run_orchestrator(coordinator: Any, prompt: str) -> str:
     orchestrator = coordinator.get("orchestrator")
     if orchestrator is None:
         raise RuntimeError("No orchestrator module mounted")
+    providers, tools = coordinator.get("providers"), coordinator.get("tools")
     arguments = {
         "prompt": prompt,
         "context": coordinator.get("context"),
-        "providers": _named(coordinator, "providers"),
-        "tools": _named(coordinator, "tools"),
+        "providers": {} if providers is None else providers,
+        "tools": {} if tools is None else tools,
         "hooks": coordinator.hooks,
     }
     if _accepts_coordinator(orchestrator.execute):
@@ -43,34 +47,62 @@ async def run_orchestrator(coordinator: Any, prompt: str) -> str:
     return answer
 
 
-def _named(coordinator: Any, mount_point: str) -> Any:
-    slot = coordinator.get(mount_point)
-    return {} if slot is None else slot
-
-
 def _accepts_coordinator(execute: Callable[..., Any]) -> bool:
     """False only for a function that has no place for `coordinator=`, as documented ones."""
     function = getattr(execute, "__func__", execute)
-    try:
+    is_function = inspect.isfunction(function)
+    if is_function and function in _takes_coordinator:
         return _takes_coordinator[function]
-    except (KeyError, TypeError):
-        pass
     try:
         parameters = inspect.signature(execute).parameters.values()
     except (TypeError, ValueError):
         return True
-    accepted = any(
-        each.name == "coordinator" or each.kind is each.VAR_KEYWORD for each in parameters
-    )
-    if inspect.isfunction(function):
-        _takes_coordinator[function] = accepted
-    return accepted
+    takes = any(each.name == "coordinator" or each.kind is each.VAR_KEYWORD for each in parameters)
+    if is_function:
+        _takes_coordinator[function] = takes
+    return takes
 
 
 async def emit_raw_field_if_configured(
-    coordinator: Any, config: dict[str, Any], session_id: str, event_base: str = SESSION_CONFIG
+    coordinator: Any, config: dict[str, Any], session_id: str, event_base: str = "session:config"
 ) -> None:
     """Emit the whole config, secrets masked, if `session.raw` asks for it."""
     if (config.get("session") or {}).get("raw"):
         raw = redact_secrets(config)
         await coordinator.hooks.emit(event_base, {"session_id": session_id, "raw": raw})
+
+
+def count_event(status: SessionStatus, event: str, data: Any) -> None:
+    """Count one event. Payloads come from modules, so anything odd counts as absent."""
+    status.last_activity = datetime.now()
+    status.total_messages += 1
+    if event == PROVIDER_RESPONSE:
+        usage = _field(data, "usage")
+        status.total_input_tokens += _tokens(usage, "input_tokens")
+        status.total_output_tokens += _tokens(usage, "output_tokens")
+        _add_cost(status, _field(usage, "cost_usd"))
+    elif event in (TOOL_POST, TOOL_ERROR):
+        status.tool_invocations += 1
+        if event == TOOL_ERROR or _field(_field(data, "result"), "success") is False:
+            status.tool_failures += 1
+        else:
+            status.tool_successes += 1
+
+
+def _add_cost(status: SessionStatus, cost: Any) -> None:
+    with suppress(Exception):
+        amount = Decimal(str(cost))
+        if amount.is_finite():
+            status.cost_usd = (status.cost_usd or Decimal(0)) + amount
+
+
+def _tokens(usage: Any, name: str) -> int:
+    value = _field(usage, name)
+    return max(value, 0) if isinstance(value, int) else 0
+
+
+def _field(value: Any, name: str) -> Any:
+    """A field of a model or of its dumped form; None if it cannot be read."""
+    with suppress(Exception):
+        return value.get(name) if isinstance(value, Mapping) else getattr(value, name, None)
+    return None

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from copy import deepcopy
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
-from ._mount_plan import Entry, MountPlan, read_mount_plan
+from ._mount_plan import Entry, read_mount_plan
 from ._mounting import Mounted, Mounting
-from .coordinator import ModuleCoordinator
 from .events import MODULE_LOAD_FAILED, MODULE_ON_SESSION_READY_FAILED, SESSION_FORK
 from .loader import ModuleLoader, ReadyFunction, module_failure_reason
 from .models import SessionStatus
@@ -25,6 +25,15 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
+SessionT = TypeVar("SessionT", bound="AmplifierSession")
+
+# What a session cannot do without, as error messages call it.
+_REQUIRED = {
+    "orchestrator": "orchestrator",
+    "context": "context manager",
+    "approval": "approval module",
+}
+
 
 async def initialize_session(
     config: dict[str, Any], coordinator: Any, session_id: str, parent_id: str | None
@@ -33,122 +42,128 @@ async def initialize_session(
 
     Raises:
         ValueError: the plan is malformed.
-        RuntimeError: the orchestrator or the context did not come up.
+        RuntimeError: the orchestrator, the context or the approval module did not come up.
     """
     plan = read_mount_plan(config)
     if coordinator.loader is None:
         coordinator.loader = ModuleLoader(coordinator=coordinator)
+    before = Mounting(coordinator)
     startup = _Startup(coordinator, plan.mount_timeout)
     try:
-        await _mount_all(startup, plan)
-        await _announce_ready(startup)
+        for entry in plan.entries:
+            await startup.mount(entry)
+        await startup.announce_ready()
         if parent_id:
             await coordinator.hooks.emit(SESSION_FORK, _fork_payload(config, session_id, parent_id))
     except BaseException:
-        await startup.undo()
+        coordinator.loader.clear_on_session_ready_queue()
+        await before.undo()
         raise
+    # A stand-in for a coordinator keeps no such list: nothing is ever taken out of it.
+    getattr(coordinator, "_mounted", []).extend(startup.mounted)
     logger.info("Session %s initialized successfully", session_id)
 
 
 class _Startup:
-    """One run of the above: what it works on, and what it has done so far."""
+    """One run of the above: where modules go, and what they have put there."""
 
     def __init__(self, coordinator: Any, timeout: float) -> None:
         self.coordinator = coordinator
         self.timeout = timeout
-        self.ready: list[tuple[str, ReadyFunction]] = []
-        self._before = Mounting(coordinator)
-        real = isinstance(coordinator, ModuleCoordinator)
-        self._records: list[Mounted] = coordinator._mounted if real else []
-        self._known_records = len(self._records)
-        status = getattr(getattr(coordinator, "session", None), "status", None)
-        self._status = status if isinstance(status, SessionStatus) else None
-        if self._status is not None:
-            self._status.failed_modules = None
+        self.mounted: list[Mounted] = []
+        self._ready: list[tuple[str, ReadyFunction]] = []
 
-    def remember(self, record: Mounted) -> None:
-        """Have it taken out again when the session ends."""
-        self._records.append(record)
+    async def mount(self, entry: Entry) -> None:
+        """Make one module part of the session, or take out again what it left behind."""
+        before = Mounting(self.coordinator)
+        try:
+            await self._load_and_mount(entry, before)
+        except Exception as error:
+            if entry.kind in _REQUIRED:
+                # The whole run is undone, and this with it.
+                raise RuntimeError(
+                    f"Cannot initialize without {_REQUIRED[entry.kind]}: "
+                    f"{_safe_exception_str(error)}"
+                ) from error
+            await before.undo()
+            await self._report(entry, error)
+            await self._consult("provider.load_failure", entry, error)
 
-    def enqueue(self, module_id: str, ready: ReadyFunction) -> None:
-        # Sessions that come up at the same time may share a loader, but not its queue.
-        if isinstance(self.coordinator.loader, ModuleLoader):
-            self.ready.append((module_id, ready))
-        else:
-            self.coordinator.loader.enqueue_on_session_ready(module_id, ready)
+    async def _load_and_mount(self, entry: Entry, before: Mounting) -> None:
+        coordinator, serves = self.coordinator, True
+        providers = dict(coordinator.get("providers") or {}) if entry.kind == "provider" else {}
+        approval = coordinator.approval_system if entry.kind == "approval" else None
+        await self._consult("provider.before_load", entry)
+        async with _deadline(self.timeout, f"Module {entry.module!r} was not mounted"):
+            mount = await coordinator.loader.load(
+                entry.module, entry.config, source_hint=entry.source, coordinator=coordinator
+            )
+            returned = await mount(coordinator)
+        try:
+            if entry.kind == "provider":
+                serves = await _settle_provider(coordinator, entry, providers, returned)
+            elif entry.kind == "approval":
+                _settle_approval(coordinator, entry, approval, returned)
+            elif entry.kind in _REQUIRED:
+                _check_slot(coordinator, entry, mount)
+        finally:
+            record = before.record()
+            _register_cleanup(coordinator, entry, record, returned)
+        self.mounted.append(record)
+        ready = getattr(mount, "__on_session_ready__", None) if serves else None
+        if ready and isinstance(coordinator.loader, ModuleLoader):
+            # Sessions that come up at the same time may share a loader, but not its queue.
+            self._ready.append(ready)
+        elif ready:
+            coordinator.loader.enqueue_on_session_ready(*ready)
 
-    def note_failure(self, failed: dict[str, Any]) -> None:
-        if self._status is not None:
-            self._status.failed_modules = [*(self._status.failed_modules or []), failed]
+    async def _consult(self, capability: str, entry: Entry, *more: Any) -> None:
+        """Let the app have its say on a provider; what it raises goes through."""
+        if entry.kind != "provider":
+            return
+        callback = self.coordinator.get_capability(capability)
+        if callback is not None:
+            await callback(self.coordinator, deepcopy(entry.raw), *more)
 
-    async def undo(self) -> None:
-        self.coordinator.loader.clear_on_session_ready_queue()
-        del self._records[self._known_records :]
-        await self._before.undo()
+    async def announce_ready(self) -> None:
+        """Call each module's `on_session_ready`, now that every other one is there."""
+        coordinator = self.coordinator
+        for module_id, ready in [*coordinator.loader.get_on_session_ready_queue(), *self._ready]:
+            before = Mounting(coordinator)
+            try:
+                failure = f"on_session_ready of module {module_id!r} did not return"
+                async with _deadline(self.timeout, failure):
+                    await ready(coordinator)
+            except Exception as error:
+                text = _safe_exception_str(error)
+                logger.warning(
+                    "on_session_ready for '%s' raised: %s", module_id, text, exc_info=error
+                )
+                payload = {"module_id": module_id, "error": text}
+                await coordinator.hooks.emit(MODULE_ON_SESSION_READY_FAILED, payload)
+            self.mounted.append(before.record())
+        coordinator.loader.clear_on_session_ready_queue()
 
-
-async def _mount_all(startup: _Startup, plan: MountPlan) -> None:
-    await _mount_required(startup, plan.orchestrator, "orchestrator", "orchestrator")
-    await _mount_required(startup, plan.context, "context", "context manager")
-    if plan.approval is not None:
-        await _mount_approval(startup, plan.approval)
-    for entry in plan.providers:
-        await _mount_provider(startup, entry)
-    for entry in plan.tools:
-        await _mount_optional(startup, entry, "tool")
-    for entry in plan.hooks:
-        await _mount_optional(startup, entry, "hook")
-
-
-# -- one module -----------------------------------------------------------------------
-
-
-class _Attempt:
-    """Loading and mounting one entry of the plan."""
-
-    def __init__(self, startup: _Startup, entry: Entry) -> None:
-        self.startup = startup
-        self.entry = entry
-        self.before = Mounting(startup.coordinator)
-        self.mount: Any = None
-        self.returned: Any = None
-
-    async def run(self) -> None:
-        what = f"Module {self.entry.module!r} was not mounted"
-        await _in_time(self._load_and_mount(), self.startup.timeout, what)
-
-    async def _load_and_mount(self) -> None:
-        entry, coordinator = self.entry, self.startup.coordinator
-        self.mount = await coordinator.loader.load(
-            entry.module, entry.config, source_hint=entry.source, coordinator=coordinator
-        )
-        self.returned = await self.mount(coordinator)
-
-    def keep(self, *serving: Any) -> None:
-        """Make the module part of the session: its cleanup and its late start."""
-        self.register_cleanup(*serving)
-        self.startup.remember(self.before.record())
-        ready = getattr(self.mount, "__on_session_ready__", None)
-        if isinstance(ready, tuple):
-            self.startup.enqueue(*ready)
-
-    def register_cleanup(self, *serving: Any) -> None:
-        """Have what `mount()` handed out run with the other cleanups, also when undoing."""
-        modules = [*self.before.record().modules(), *serving]
-        cleanup = _cleanup_in(self.returned, modules, self.entry)
-        if cleanup is not None:
-            self.startup.coordinator.register_cleanup(cleanup)
-
-    async def undo(self) -> None:
-        self.register_cleanup()
-        await self.before.undo()
+    async def _report(self, entry: Entry, error: Exception) -> None:
+        text = _safe_exception_str(error)
+        logger.warning("Failed to load %s '%s': %s", entry.kind, entry.module, text, exc_info=error)
+        payload = {"module_type": entry.kind, "module_id": entry.module, "error": text}
+        payload["reason_code"] = module_failure_reason(error)
+        if entry.instance_id is not None:
+            payload["instance_id"] = entry.instance_id
+        status = getattr(self.coordinator.session, "status", None)
+        if isinstance(status, SessionStatus):
+            failed = {**payload, "entry": entry.where}
+            status.failed_modules = [*(status.failed_modules or ()), failed]
+        await self.coordinator.hooks.emit(MODULE_LOAD_FAILED, payload)
 
 
-async def _in_time(work: Awaitable[None], timeout: float, failure: str) -> None:
+@asynccontextmanager
+async def _deadline(timeout: float, failure: str) -> AsyncIterator[None]:
     limit = asyncio.timeout(timeout)
     try:
         async with limit:
-            await work
+            yield
     except TimeoutError as error:
         if not limit.expired():
             raise
@@ -157,195 +172,71 @@ async def _in_time(work: Awaitable[None], timeout: float, failure: str) -> None:
         ) from error
 
 
-def _cleanup_in(returned: Any, serving: list[Any], entry: Entry) -> Callable[[], Any] | None:
-    """The cleanup that `mount()` handed out: a function, or a method of what it mounted."""
-    if returned is None:
-        return None
-    is_serving = any(returned is module for module in serving)
-    if callable(returned) and not is_serving:
-        cleanup: Callable[[], Any] = returned
-        return cleanup
-    for name in ("cleanup", "close"):
-        method = getattr(returned, name, None)
-        if callable(method):
-            bound: Callable[[], Any] = method
-            return bound
-    if not is_serving:
+def _register_cleanup(coordinator: Any, entry: Entry, record: Mounted, returned: Any) -> None:
+    """Keep the cleanup that `mount()` handed out: a function, or a method of what it mounted."""
+    serving = [*record.modules(), *(system for _, system, _ in record.systems)]
+    is_serving = any(returned is each for each in serving)
+    methods = [getattr(returned, name, None) for name in ("cleanup", "close")]
+    cleanup = next(filter(callable, methods if is_serving else [returned, *methods]), None)
+    if cleanup is not None:
+        coordinator.register_cleanup(cleanup)
+    elif returned is not None and not is_serving:
         logger.warning(
-            "mount() of %r (%s) returned %s, which is neither a cleanup nor what it mounted; "
-            "it is ignored",
+            "mount() of %r (%s) returned %s, which is no cleanup and not mounted; ignoring it",
             entry.module, entry.where, type(returned).__name__,
         )  # fmt: skip
-    return None
 
 
-# -- by kind --------------------------------------------------------------------------
+def _check_slot(coordinator: Any, entry: Entry, mount: Any) -> None:
+    # Only what our own loader bound can be held to it; others may mount later.
+    if hasattr(mount, "__module_id__") and coordinator.get(entry.kind) is None:
+        raise ValueError(f"Module {entry.module!r} mounted nothing at {entry.kind!r}.")
 
 
-async def _mount_required(startup: _Startup, entry: Entry, slot: str, title: str) -> None:
-    attempt = _Attempt(startup, entry)
-    try:
-        await attempt.run()
-        # Only what our own loader bound can be held to it; others may mount later.
-        bound = isinstance(getattr(attempt.mount, "__module_id__", None), str)
-        if bound and startup.coordinator.get(slot) is None:
-            raise ValueError(f"Module {entry.module!r} mounted nothing at {slot!r}.")
-    except Exception as error:
-        attempt.register_cleanup()
-        raise RuntimeError(
-            f"Cannot initialize without {title}: {_safe_exception_str(error)}"
-        ) from error
-    attempt.keep()
-
-
-async def _mount_approval(startup: _Startup, entry: Entry) -> None:
+def _settle_approval(coordinator: Any, entry: Entry, known: Any, returned: Any) -> None:
     """An approval module sets the approval system, or is one."""
-    coordinator = startup.coordinator
-    known = coordinator.approval_system
-    attempt = _Attempt(startup, entry)
-    try:
-        await attempt.run()
-        if coordinator.approval_system is known:
-            if not callable(getattr(attempt.returned, "request_approval", None)):
-                raise ValueError(f"Module {entry.module!r} offers no request_approval().")
-            coordinator.approval_system = attempt.returned
-    except BaseException as error:
-        coordinator.approval_system = known
-        if not isinstance(error, Exception):
-            raise
-        attempt.register_cleanup()
-        raise RuntimeError(
-            f"Cannot initialize without approval module: {_safe_exception_str(error)}"
-        ) from error
-    coordinator.register_cleanup(_give_back_approval(coordinator, known))
-    attempt.keep(coordinator.approval_system)
+    if coordinator.approval_system is not known:
+        return
+    if not callable(getattr(returned, "request_approval", None)):
+        raise ValueError(f"Module {entry.module!r} offers no request_approval().")
+    coordinator.approval_system = returned
 
 
-def _give_back_approval(coordinator: Any, known: Any) -> Callable[[], None]:
-    ours = coordinator.approval_system
-
-    def give_back() -> None:
-        if coordinator.approval_system is ours:
-            coordinator.approval_system = known
-
-    return give_back
-
-
-async def _mount_optional(startup: _Startup, entry: Entry, kind: str) -> None:
-    attempt = _Attempt(startup, entry)
-    try:
-        await attempt.run()
-    except Exception as error:
-        await attempt.undo()
-        await _report(startup, entry, kind, error)
-    else:
-        attempt.keep()
-
-
-async def _mount_provider(startup: _Startup, entry: Entry) -> None:
-    coordinator = startup.coordinator
-    attempt = _Attempt(startup, entry)
-    try:
-        await _consult(coordinator, "provider.before_load", entry)
-        known = dict(coordinator.get("providers") or {})
-        await attempt.run()
-        if attempt.returned is None and not _changed(coordinator, known):
-            logger.info("Provider %r mounted nothing, as without credentials", entry.module)
-            startup.remember(attempt.before.record())
-            return
-        await _place_provider(entry, coordinator, known)
-    except Exception as error:
-        await attempt.undo()
-        await _report(startup, entry, "provider", error)
-        await _consult(coordinator, "provider.load_failure", entry, error)
-    else:
-        attempt.keep()
-
-
-def _changed(coordinator: Any, known: dict[str, Any]) -> list[str]:
+async def _settle_provider(
+    coordinator: Any, entry: Entry, known: dict[str, Any], returned: Any
+) -> bool:
+    """Give a provider the name that the plan wants; False if there is none to be named."""
     now = coordinator.get("providers") or {}
-    return [name for name, module in now.items() if known.get(name, coordinator) is not module]
-
-
-async def _place_provider(entry: Entry, coordinator: Any, known: dict[str, Any]) -> None:
-    """Check that a provider was mounted, and give it the name that the plan wants."""
-    changed = _changed(coordinator, known)
+    changed = [name for name, each in now.items() if known.get(name, coordinator) is not each]
+    if not changed and returned is None:
+        logger.info("Provider %r mounted nothing, as without credentials", entry.module)
+        return False
     if not changed:
         raise ValueError("Provider mount did not install a new provider instance")
-    if entry.instance_id is None:
-        return
-    default = entry.default_name
-    if default not in changed:
+    default, wanted = entry.module.removeprefix("provider-"), entry.instance_id
+    if wanted is not None and default not in changed:
         raise ValueError(
             "Named provider mount did not install a new instance at its default mount name"
         )
-    if default == entry.instance_id:
-        return
-    await coordinator.mount(
-        "providers", coordinator.get("providers", default), name=entry.instance_id
-    )
-    if default in known:
-        await coordinator.mount("providers", known[default], name=default)
-    else:
-        await coordinator.unmount("providers", name=default)
-
-
-async def _consult(coordinator: Any, capability: str, entry: Entry, *more: Any) -> None:
-    """Let the app have its say; what it raises goes through."""
-    callback = coordinator.get_capability(capability)
-    if callback is not None:
-        await callback(coordinator, deepcopy(entry.raw), *more)
-
-
-# -- reports --------------------------------------------------------------------------
-
-
-async def _report(startup: _Startup, entry: Entry, kind: str, error: Exception) -> None:
-    message = _safe_exception_str(error)
-    logger.warning("Failed to load %s '%s': %s", kind, entry.module, message, exc_info=error)
-    payload = {
-        "module_type": kind,
-        "module_id": entry.module,
-        "error": message,
-        "reason_code": module_failure_reason(error),
-    }
-    if entry.instance_id is not None:
-        payload["instance_id"] = entry.instance_id
-    startup.note_failure({**payload, "entry": entry.where})
-    await startup.coordinator.hooks.emit(MODULE_LOAD_FAILED, payload)
-
-
-async def _announce_ready(startup: _Startup) -> None:
-    """Call each module's `on_session_ready`, now that every other one is there."""
-    coordinator = startup.coordinator
-    for module_id, ready in [*coordinator.loader.get_on_session_ready_queue(), *startup.ready]:
-        before = Mounting(coordinator)
-        try:
-            what = f"on_session_ready of module {module_id!r} did not return"
-            await _in_time(ready(coordinator), startup.timeout, what)
-        except Exception as error:
-            message = _safe_exception_str(error)
-            logger.warning(
-                "on_session_ready for '%s' raised: %s", module_id, message, exc_info=error
-            )
-            payload = {"module_id": module_id, "error": message}
-            await coordinator.hooks.emit(MODULE_ON_SESSION_READY_FAILED, payload)
-        startup.remember(before.record())
-    coordinator.loader.clear_on_session_ready_queue()
+    if wanted not in (None, default):
+        await coordinator.mount("providers", now[default], name=wanted)
+        if default in known:
+            await coordinator.mount("providers", known[default], name=default)
+        else:
+            await coordinator.unmount("providers", name=default)
+    return True
 
 
 def _fork_payload(config: dict[str, Any], session_id: str, parent_id: str) -> dict[str, Any]:
-    session = config.get("session") or {}
-    payload: dict[str, Any] = {
-        "parent": parent_id,
-        "session_id": session_id,
-        "child_id": session_id,
-    }
-    if session.get("metadata"):
-        payload["metadata"] = session["metadata"]
-    if session.get("raw"):
-        payload["raw"] = redact_secrets(config)
-    return payload
+    payload = {"parent": parent_id, "session_id": session_id, "child_id": session_id}
+    if (config.get("session") or {}).get("raw"):
+        return with_metadata(config, {**payload, "raw": redact_secrets(config)})
+    return with_metadata(config, payload)
+
+
+def with_metadata(config: dict[str, Any], payload: dict[str, Any]) -> dict[str, Any]:
+    metadata = (config.get("session") or {}).get("metadata")
+    return {**payload, "metadata": metadata} if metadata else payload
 
 
 def _safe_exception_str(error: BaseException) -> str:
@@ -356,6 +247,11 @@ def _safe_exception_str(error: BaseException) -> str:
         return repr(error)
 
 
-async def _session_aenter(session: AmplifierSession) -> AmplifierSession:
-    await session.initialize()
+async def _session_aenter(session: SessionT) -> SessionT:
+    """Begin an `async with`: bring the session up, or run its cleanups if that fails."""
+    try:
+        await session.initialize()
+    except BaseException:
+        await session.cleanup()
+        raise
     return session

@@ -6,6 +6,7 @@ within one task are not told apart: the later one wins.
 """
 
 from contextvars import ContextVar
+from typing import NamedTuple
 from uuid import uuid4
 
 from .events import LLM_REQUEST, LLM_RESPONSE, PROVIDER_ERROR, PROVIDER_RETRY, PROVIDER_THROTTLE
@@ -28,6 +29,17 @@ INTERIM_EVENTS = frozenset({PROVIDER_RETRY, PROVIDER_THROTTLE})
 CORRELATED_EVENTS = REQUEST_EVENTS | TERMINAL_EVENTS | INTERIM_EVENTS
 
 in_flight: ContextVar[str | None] = ContextVar("amplifier_request_id", default=None)
+
+
+class ToolCallScope(NamedTuple):
+    """The tool call that the running code serves."""
+
+    call_id: str
+    idempotency_key: str
+    """The same for every attempt at this call, so that a retry can be told from a repetition."""
+
+
+tool_call: ContextVar[ToolCallScope | None] = ContextVar("amplifier_tool_call", default=None)
 
 
 def new_request_id() -> str:

@@ -36,7 +36,7 @@ class LazyModel(BaseModel, defer_build=True):
 
 
 class _WireModel(LazyModel, extra="allow"):
-    pass
+    """Keeps the fields it does not know."""
 
 
 class TextBlock(_WireModel):

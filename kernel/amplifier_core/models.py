@@ -180,6 +180,7 @@ class HookResult(LazyModel):
 
 _CONTINUE_VALUES = HookResult.model_construct().__dict__
 _new_result = object.__new__
+# In the order in which pydantic declares them.
 _set_values, _set_fields_set, _set_extra, _set_private = (
     BaseModel.__dict__[slot].__set__ for slot in BaseModel.__slots__
 )

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 _LIBRARY = Path(__file__).parent / "validation"
 _BASE_SUFFIXES = {"structural": "StructuralTests", "behavioral": "BehaviorTests"}
 _REPOSITORY, _PACKAGE = "amplifier-module-", "amplifier_module_"
-_NO_MODULE = "There is no module to test. Run inside its repository, or give --module-path."
+NO_MODULE = "There is no module to test. Run inside its repository, or give --module-path."
 
 _detected = pytest.StashKey[Path | None]()
 
@@ -136,7 +136,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     for item in ours:
         subject = item.path.stem.removeprefix("test_")
         if module is None:
-            item.add_marker(pytest.mark.skip(reason=_NO_MODULE))
+            item.add_marker(pytest.mark.skip(reason=NO_MODULE))
         elif subject != module_type:
             reason = f"The module is a {module_type}, not a {subject}."
             item.add_marker(pytest.mark.skip(reason=reason))
@@ -212,15 +212,15 @@ async def _mounted(
 ) -> AsyncIterator[Any]:
     """The module's own cleanup or None, while the module is mounted."""
     if module_path is None:
-        pytest.skip(_NO_MODULE)
+        pytest.skip(NO_MODULE)
     from .validation.discover import VALIDATORS
     from .validation.locate import find_module
-    from .validation.sandbox import module_apart
+    from .validation.sandbox import apart
     from .validation.trial import cleanup_of, cleanups
 
     contract = VALIDATORS[module_type].contract
-    with module_apart(find_module(Path(module_path))) as module:
-        returned = await module.mount(coordinator, {})
+    with apart(find_module(Path(module_path))) as load:
+        returned = await load().mount(coordinator, {})
         try:
             yield cleanup_of(contract, coordinator, returned)
         finally:

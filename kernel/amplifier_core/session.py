@@ -10,13 +10,12 @@ import asyncio
 import logging
 from contextlib import AsyncExitStack
 from datetime import datetime
-from types import TracebackType
-from typing import TYPE_CHECKING, Any, Self
+from functools import partial
+from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
 from . import _session_exec, _session_init
 from ._session_init import _safe_exception_str, initialize_session
-from ._session_status import count_event
 from .coordinator import ModuleCoordinator
 from .events import CANCEL_COMPLETED, SESSION_END, SESSION_RESUME, SESSION_START
 from .loader import ModuleLoader
@@ -28,13 +27,9 @@ if TYPE_CHECKING:
     from .display import DisplaySystem
 
 __all__ = [
-    "AmplifierSession",
-    "ModuleCoordinator",
-    "ModuleLoader",
-    "SessionStatus",
-    "initialize_session",
-    "redact_secrets",
-]
+    "AmplifierSession", "ModuleCoordinator", "ModuleLoader", "SessionStatus",
+    "initialize_session", "redact_secrets",
+]  # fmt: skip
 
 logger = logging.getLogger(__name__)
 
@@ -57,10 +52,8 @@ class AmplifierSession:
         is_resumed: bool = False,
     ) -> None:
         _check_config(config)
-        if session_id is not None and not isinstance(session_id, str):
-            raise TypeError(f"session_id must be a str, not {type(session_id).__name__}.")
         self.config = config
-        self.session_id = session_id or str(uuid4())
+        self.session_id = str(uuid4()) if session_id in (None, "") else session_id
         self.parent_id = parent_id
         self.coordinator = ModuleCoordinator(self, approval_system, display_system)
         self.coordinator.loader = loader
@@ -74,10 +67,7 @@ class AmplifierSession:
         self._children: list[AmplifierSession] = []
         hooks = self.coordinator.hooks
         hooks.set_default_fields(session_id=self.session_id, parent_id=parent_id)
-        hooks._tap = self._count
-
-    def _count(self, event: str, data: Any) -> None:
-        count_event(self.status, event, data)
+        hooks._tap = partial(_session_exec.count_event, self.status)
 
     @property
     def is_resumed(self) -> bool:
@@ -107,25 +97,27 @@ class AmplifierSession:
         """
         while not self._initialized:
             if self._initializing is None:
-                await self._run_initialize()
-                return
-            if self._is_initializing_here():
+                failure = await self._run_initialize()
+            elif self._is_initializing_here():
                 raise RuntimeError(
                     "A module waits for the session that is mounting it. "
                     "Use the session once it is initialized, as in a hook on 'session:start'."
                 )
-            error = await asyncio.shield(self._initializing)
-            if error is not None:
-                raise _initialization_error(error) from error
+            else:
+                failure = await asyncio.shield(self._initializing)
+            if failure is not None:
+                text = f"Session initialization failed: {_described(failure)}"
+                raise RuntimeError(text) from failure
 
     def _is_initializing_here(self) -> bool:
         return self._initializer is asyncio.current_task()
 
-    async def _run_initialize(self) -> None:
-        # Others wait for this future; its value is the failure, if there was one.
+    async def _run_initialize(self) -> Exception | None:
+        """The failure, if there was one; others wait for it in a future."""
         waiting = self._initializing = asyncio.get_running_loop().create_future()
         self._initializer = asyncio.current_task()
         self._ended = False
+        self.status.failed_modules = None
         failure: Exception | None = None
         try:
             # Looked up when called, so that an app can replace the step.
@@ -135,10 +127,10 @@ class AmplifierSession:
             self._initialized = True
         except Exception as error:
             failure = error
-            raise _initialization_error(error) from error
         finally:
             self._initializing = self._initializer = None
             waiting.set_result(failure)
+        return failure
 
     # -- execute ----------------------------------------------------------------------
 
@@ -150,54 +142,43 @@ class AmplifierSession:
         """
         if not isinstance(prompt, str):
             raise TypeError(f"A prompt must be a str, not {type(prompt).__name__}.")
-        if not self._initialized:
-            await self.initialize()
+        await self.initialize()
         await self._announce()
         self.status.status = "running"
         try:
             answer = await _session_exec.run_orchestrator(self.coordinator, prompt)
         except BaseException as error:
-            await self._turn_failed(error)
+            await self._finish_turn(error)
             raise
-        cancelled = self.coordinator.cancellation.is_cancelled
-        self.status.status = "cancelled" if cancelled else "completed"
-        if cancelled:
-            await self._emit_cancelled({})
+        await self._finish_turn(None)
         return answer
 
     async def _announce(self) -> None:
         if self._announced:
             return
         self._announced = True
-        payload: dict[str, Any] = {"session_id": self.session_id, "parent_id": self.parent_id}
-        metadata = self.config["session"].get("metadata")
-        if metadata:
-            payload["metadata"] = metadata
-        hooks = self.coordinator.hooks
-        await hooks.emit(SESSION_RESUME if self._is_resumed else SESSION_START, payload)
-        await _session_exec.emit_raw_field_if_configured(
-            self.coordinator, self.config, self.session_id, _session_exec.SESSION_CONFIG
-        )
+        event = SESSION_RESUME if self._is_resumed else SESSION_START
+        ids = {"session_id": self.session_id, "parent_id": self.parent_id}
+        coordinator, config = self.coordinator, self.config
+        await coordinator.hooks.emit(event, _session_init.with_metadata(config, ids))
+        await _session_exec.emit_raw_field_if_configured(coordinator, config, self.session_id)
 
-    async def _turn_failed(self, error: BaseException) -> None:
-        text = f"{type(error).__name__}: {_safe_exception_str(error)}"
-        if self.coordinator.cancellation.is_cancelled:
-            self.status.status = "cancelled"
-            await self._emit_cancelled({"error": text})
+    async def _finish_turn(self, error: BaseException | None) -> None:
+        status, token = self.status, self.coordinator.cancellation
+        if token.is_cancelled:
+            status.status = "cancelled"
+            extra = {} if error is None else {"error": _described(error)}
+            payload = {"was_immediate": token.is_immediate, **extra}
+            await self.coordinator.hooks.emit(CANCEL_COMPLETED, payload)
+        elif error is None:
+            status.status = "completed"
         elif isinstance(error, asyncio.CancelledError):
-            self.status.status = "cancelled"
+            status.status = "cancelled"
         else:
-            self.status.status = "failed"
-            self.status.last_error = {
-                "message": _safe_exception_str(error),
-                "type": type(error).__name__,
-            }
-            logger.error("Execution failed: %s", text)
-
-    async def _emit_cancelled(self, extra: dict[str, Any]) -> None:
-        was_immediate = self.coordinator.cancellation.is_immediate
-        payload = {"was_immediate": was_immediate, **extra}
-        await self.coordinator.hooks.emit(CANCEL_COMPLETED, payload)
+            status.status = "failed"
+            message = _safe_exception_str(error)
+            status.last_error = {"message": message, "type": type(error).__name__}
+            logger.error("Execution failed: %s", _described(error))
 
     # -- cleanup ----------------------------------------------------------------------
 
@@ -210,44 +191,26 @@ class AmplifierSession:
         # What a running initialize mounts from now on, nobody would take out again.
         while self._initializing is not None and not self._is_initializing_here():
             await asyncio.shield(self._initializing)
-        first, self._ended = not self._ended, True
+        coordinator, first = self.coordinator, not self._ended
+        self._ended = True
+        clean_loader: Any = getattr(coordinator.loader, "cleanup", None)
+        if first:
+            coordinator._cleanup_fns.insert(0, clean_loader)
         # A stack runs every step whatever another one raises, and the last one first.
         async with AsyncExitStack() as steps:
-            steps.push_async_callback(self.coordinator._unmount_modules)
-            steps.push_async_callback(self._run_cleanups, with_loader=first)
+            steps.push_async_callback(coordinator._unmount_modules)
+            steps.callback(setattr, self, "_initialized", False)
+            steps.push_async_callback(coordinator.cleanup)
             if first and self._initialized:
-                steps.push_async_callback(self._emit_end)
+                self.status.ended_at = datetime.now()
+                ended = {"session_id": self.session_id, "status": self.status.status}
+                steps.push_async_callback(coordinator.hooks.emit, SESSION_END, ended)
             for child in self._children if cascade_children else ():
                 steps.push_async_callback(child.cleanup, cascade_children=True)
 
-    async def _run_cleanups(self, with_loader: bool) -> None:
-        clean_loader = getattr(self.coordinator.loader, "cleanup", None)
-        if with_loader and callable(clean_loader):
-            self.coordinator._cleanup_fns.insert(0, clean_loader)
-        try:
-            await self.coordinator.cleanup()
-        finally:
-            self._initialized = False
+    __aenter__ = _session_init._session_aenter
 
-    async def _emit_end(self) -> None:
-        self.status.ended_at = datetime.now()
-        payload = {"session_id": self.session_id, "status": self.status.status}
-        await self.coordinator.hooks.emit(SESSION_END, payload)
-
-    async def __aenter__(self) -> Self:
-        try:
-            await self.initialize()
-        except BaseException:
-            await self.cleanup()
-            raise
-        return self
-
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    async def __aexit__(self, *_: object) -> None:
         await self.cleanup()
 
     # -- children ---------------------------------------------------------------------
@@ -263,15 +226,11 @@ class AmplifierSession:
         parent = self.coordinator
         options.setdefault("approval_system", parent.approval_system)
         options.setdefault("display_system", parent.display_system)
-        child = type(self)(
-            self.config if config is None else config,
-            session_id=session_id,
-            parent_id=self.session_id,
-            **options,
-        )
+        config = self.config if config is None else config
+        child = type(self)(config, session_id=session_id, parent_id=self.session_id, **options)
         parent.cancellation.register_child(child.coordinator.cancellation)
         self._children.append(child)
-        child.coordinator.register_cleanup(lambda: self._release(child))
+        child.coordinator.register_cleanup(partial(self._release, child))
         return child
 
     def _release(self, child: AmplifierSession) -> None:
@@ -279,9 +238,8 @@ class AmplifierSession:
         self._children[:] = [kept for kept in self._children if kept is not child]
 
 
-def _initialization_error(error: Exception) -> RuntimeError:
-    text = _safe_exception_str(error)
-    return RuntimeError(f"Session initialization failed: {type(error).__name__}: {text}")
+def _described(error: BaseException) -> str:
+    return f"{type(error).__name__}: {_safe_exception_str(error)}"
 
 
 def _check_config(config: Any) -> None:

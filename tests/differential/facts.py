@@ -3,6 +3,7 @@
 Runs with either kernel and imports nothing else.
 """
 
+import asyncio
 import inspect
 import sys
 import tempfile
@@ -63,6 +64,14 @@ def refusals(call: Callable[[], Any]) -> Any:
             [".".join(map(str, each["loc"])), each["type"]]
             for each in error.errors(include_url=False, include_context=False)
         )
+
+
+async def until(condition: Callable[[], Any]) -> None:
+    """Let other tasks run until `condition()` holds, for two seconds at most."""
+    for _ in range(400):
+        if condition():
+            return
+        await asyncio.sleep(0.005)
 
 
 # -- hooks ----------------------------------------------------------------------------

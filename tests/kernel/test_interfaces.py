@@ -151,7 +151,7 @@ def test_details_are_not_shared_between_requests() -> None:
 
 @pytest.mark.parametrize("timeout", [0, 0.0, -1, -0.5, float("-inf"), float("nan")])
 def test_an_approval_timeout_that_is_not_positive_is_refused(timeout: float) -> None:
-    with pytest.raises(ValidationError, match="positive or None"):
+    with pytest.raises(ValidationError, match="timeout\n  Input should be greater than 0"):
         ApprovalRequest(**REQUEST, timeout=timeout)
 
 

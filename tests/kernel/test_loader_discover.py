@@ -228,3 +228,13 @@ async def test_search_paths_may_be_strings(tmp_path: Path) -> None:
     loader = ModuleLoader(search_paths=[str(tmp_path)])  # type: ignore[list-item]
 
     assert "tool-probe" in await found(loader)
+
+
+async def test_an_approval_module_has_no_mount_point_and_is_not_listed(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    module_dir(tmp_path, "gate", f'{MARKER} = "approval"')
+    loader = ModuleLoader(search_paths=[tmp_path])
+
+    assert "gate" not in await found(loader)
+    assert errors(caplog) == []

@@ -1,6 +1,6 @@
 """Validators: is this a module, and does this mount plan make sense?
 
-The test bases in `structural` and `behavioral` need pytest and are imported on their own.
+The test bases in `structural` and `behavioral` are imported on their own.
 """
 
 from .base import ValidationCheck, ValidationResult

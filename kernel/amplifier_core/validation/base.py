@@ -82,6 +82,12 @@ def bad(name: str, message: str, severity: Severity = "error") -> ValidationChec
     return ValidationCheck(name, False, message, severity)
 
 
+def named_error(error: BaseException | None) -> str:
+    """An error as one writes it in a sentence."""
+    name = type(error).__name__
+    return f"{name}: {error}" if str(error) else name
+
+
 def check_on_session_ready(module: object) -> ValidationCheck | None:
     """What is wrong with a module's `on_session_ready`; None if it is sound or absent."""
     ready = getattr(module, "on_session_ready", None)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..coordinator import ModuleCoordinator
-from .base import Severity, ValidationCheck, bad, good
+from .base import Severity, ValidationCheck, bad, good, named_error
 from .signatures import accepts, is_async_callable
 
 __all__ = ["Contract", "async_method", "filled_text", "missing_members"]
@@ -63,7 +63,7 @@ def filled_text(
     try:
         value = getattr(instance, attribute)
     except Exception as error:
-        text = f"Reading {attribute!r} raised {type(error).__name__}: {error}."
+        text = f"Reading {attribute!r} raised {named_error(error)}."
         return bad(check, f"{text} Make it a plain attribute.")
     if isinstance(value, str) and value:
         return good(check, f"{attribute} is {value!r}.")

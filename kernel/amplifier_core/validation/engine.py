@@ -16,10 +16,10 @@ from typing import Any, ClassVar
 from ..loader import TYPE_TO_MOUNT_POINT
 from ..transports.python import TYPE_MARKER
 from ..utils.spelling import did_you_mean
-from .base import ValidationCheck, ValidationResult, bad, check_on_session_ready, good
+from .base import ValidationCheck, ValidationResult, bad, check_on_session_ready, good, named_error
 from .contract import Contract
 from .locate import NotAModule, find_module
-from .sandbox import alone, module_apart, stdout_to_stderr
+from .sandbox import Outcome, PrivateLoop, alone, apart, stdout_to_stderr
 from .signatures import accepts, is_async_callable
 from .trial import try_mount
 
@@ -29,7 +29,12 @@ MOUNT_TIMEOUT = 10.0
 """Seconds that each step of a trial may take."""
 _TYPES = tuple(TYPE_TO_MOUNT_POINT)
 _IMPORTABLE = "module_importable"
+_IMPORT_PATIENCE = 5
+"""How many times as long as a step an import may take: it can pull in a large library."""
+_MACHINERY = ("<", str(Path(importlib.__file__).parent), str(Path(__file__).parents[1]))
+"""Where the files begin that only carry out an import."""
 _MOUNT_SHAPE = "Write `async def mount(coordinator, config)`."
+_IMPORT_RULE = "Let the import only define things, and do the work in mount()."
 
 Chooser = Callable[[ModuleType], Contract | None]
 """Picks the contract for an imported module; None ends the examination."""
@@ -86,27 +91,37 @@ async def examine(
     """Examine the module at `result.module_path` and add every check to `result`."""
     async with alone():
         with stdout_to_stderr() as spill, ExitStack() as stack:
-            module = _import(result, stack)
-            if module is not None:
-                await _examine_module(result, module, choose, config, timeout)
+            async with PrivateLoop() as loop:
+                module = await _import(result, stack, loop, timeout)
+                if module is not None:
+                    await _examine_module(result, module, choose, loop, config, timeout)
         if spill.beginning:
             text = f"The module wrote to stdout, which belongs to the app: {spill.beginning!r}."
             mend = "Use logging, or return what the user should see."
             result.add(bad("stdout_clean", f"{text} {mend}", "warning"))
 
 
-def _import(result: ValidationResult, stack: ExitStack) -> ModuleType | None:
+async def _import(
+    result: ValidationResult, stack: ExitStack, loop: PrivateLoop, timeout: float
+) -> ModuleType | None:
     target = result.module_path
     try:
-        if _is_dotted_name(target):
-            module = importlib.import_module(target)
-        else:
-            module = stack.enter_context(module_apart(find_module(Path(target))))
-    except (Exception, SystemExit) as error:
-        result.add(bad(_IMPORTABLE, f"Could not import {target!r}: {_why(error)}"))
-        return None
-    result.add(good(_IMPORTABLE, f"{module.__name__} was imported."))
-    return module
+        place = target if _is_dotted_name(target) else find_module(Path(target))
+        load = stack.enter_context(apart(place))
+    except Exception as error:
+        imported = Outcome(error=error)
+    else:
+        imported = await loop.call(load, timeout * _IMPORT_PATIENCE)
+    if imported.timed_out:
+        why = f"it did not finish within {timeout * _IMPORT_PATIENCE:g} s. {_IMPORT_RULE}"
+    elif imported.error is not None:
+        why = _why(imported.error)
+    else:
+        module: ModuleType = imported.value
+        result.add(good(_IMPORTABLE, f"{module.__name__} was imported."))
+        return module
+    result.add(bad(_IMPORTABLE, f"Could not import {target!r}: {why}"))
+    return None
 
 
 def _is_dotted_name(target: str) -> bool:
@@ -123,14 +138,18 @@ def _why(error: BaseException) -> str:
             f"{error.name!r} is not installed{_where(error)}. Run `pip install {package}`, or "
             f"install the module itself with what it depends on."
         )
-    if isinstance(error, ImportError | SyntaxError | NotAModule):
+    if isinstance(error, ImportError | NotAModule) and str(error).endswith("."):
         return f"{error}"
-    what = f"{type(error).__name__}: {error}{_where(error)}"
-    return f"{what}. Let the import only define things, and do the work in mount()."
+    if isinstance(error, ImportError):
+        return f"{error}. Check the name, and the version of the package that should have it."
+    if isinstance(error, SyntaxError):
+        return f"{error}. Correct it there."
+    return f"{named_error(error)}{_where(error)}. {_IMPORT_RULE}"
 
 
 def _where(error: BaseException) -> str:
     frames = extract_tb(error.__traceback__)
+    frames = [each for each in frames if not each.filename.startswith(_MACHINERY)]
     return f" ({Path(frames[-1].filename).name}, line {frames[-1].lineno})" if frames else ""
 
 
@@ -138,6 +157,7 @@ async def _examine_module(
     result: ValidationResult,
     module: ModuleType,
     choose: Chooser,
+    loop: PrivateLoop,
     config: dict[str, Any],
     timeout: float,
 ) -> None:
@@ -152,14 +172,14 @@ async def _examine_module(
         result.add(ready)
     # A mount that cannot be called as sessions call it would only fail once more.
     if all(check.passed for check in checks):
-        for check in await try_mount(module, contract, config, timeout):
+        for check in await try_mount(loop, module, contract, config, timeout):
             result.add(check)
 
 
 def _check_mount(mount: Any) -> list[ValidationCheck]:
     if not callable(mount):
         is_absent = mount is None
-        what = "There is no mount()" if is_absent else f"mount is a {type(mount).__name__}"
+        what = "There is no mount()" if is_absent else f"mount is of type {type(mount).__name__}"
         return [bad("mount_exists", f"{what}. {_MOUNT_SHAPE}")]
     found = good("mount_exists", "mount() is there.")
     if not accepts(mount, object(), {}):

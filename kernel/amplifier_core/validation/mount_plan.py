@@ -10,6 +10,7 @@ from .base import Findings, ValidationCheck, bad, good
 
 __all__ = ["MountPlanValidationResult", "MountPlanValidator"]
 
+_SESSION_SHAPE = "{'session': {'orchestrator': ..., 'context': ...}}"
 _SPEC_SHAPE = "{'module': 'module-name', 'source': '...', 'config': {...}}"
 
 
@@ -46,7 +47,8 @@ class MountPlanValidator:
         result = MountPlanValidationResult()
         if not isinstance(plan, dict):
             found = type(plan).__name__
-            result.add(bad("root_type", f"A mount plan must be a dict, not {found}."))
+            text = f"A mount plan must be a dict, not {found}. Begin with {_SESSION_SHAPE}."
+            result.add(bad("root_type", text))
             return result
         result.add(good("root_type", "The mount plan is a dict."))
         self._check_sections(result, plan)
@@ -61,8 +63,8 @@ class MountPlanValidator:
         if "session" in plan:
             result.add(good("session_present", "The session section is present."))
         else:
-            hint = "Add {'session': {'orchestrator': ..., 'context': ...}}."
-            result.add(bad("session_present", f"The 'session' section is missing. {hint}"))
+            text = f"The 'session' section is missing. Add {_SESSION_SHAPE}."
+            result.add(bad("session_present", text))
         known = self.REQUIRED_SECTIONS | self.OPTIONAL_SECTIONS | self.SETTINGS_SECTIONS
         unknown = sorted(str(section) for section in plan if section not in known)
         if unknown:
@@ -74,7 +76,8 @@ class MountPlanValidator:
     def _check_session(self, result: MountPlanValidationResult, session: Any) -> None:
         if not isinstance(session, dict):
             found = type(session).__name__
-            result.add(bad("session_type", f"The session section must be a dict, not {found}."))
+            text = f"The session section must be a dict, not {found}. Write {_SESSION_SHAPE}."
+            result.add(bad("session_type", text))
             return
         for part in sorted(self.REQUIRED_SESSION_FIELDS, reverse=True):
             if part in session:
@@ -88,7 +91,8 @@ class MountPlanValidator:
     def _check_list(self, result: MountPlanValidationResult, section: str, specs: Any) -> None:
         if not isinstance(specs, list):
             found = type(specs).__name__
-            result.add(bad(f"{section}_type", f"Section {section!r} must be a list, not {found}."))
+            text = f"Section {section!r} must be a list, not {found}. Write [{_SPEC_SHAPE}, ...]."
+            result.add(bad(f"{section}_type", text))
         elif not specs:
             result.add(good(f"{section}_empty", f"Section {section!r} is empty."))
         else:
@@ -104,14 +108,11 @@ class MountPlanValidator:
             return
         result.add(_module_id(path, spec))
         if "config" in spec and not isinstance(spec["config"], dict):
-            found = type(spec["config"]).__name__
-            result.add(
-                bad(f"{path}_config_type", f"The config at {path} must be a dict, not {found}.")
-            )
+            text = f"The config at {path} must be a dict, not {type(spec['config']).__name__}."
+            result.add(bad(f"{path}_config_type", f"{text} Leave it out if there is none."))
         if "source" in spec and not isinstance(spec["source"], str):
-            found = type(spec["source"]).__name__
-            text = f"The source at {path} must be a string, not {found}."
-            result.add(bad(f"{path}_source_type", text))
+            text = f"The source at {path} must be a string, not {type(spec['source']).__name__}."
+            result.add(bad(f"{path}_source_type", f"{text} Write a path or a git+https URL."))
         if path.startswith("providers") and _has_two_names(spec):
             text = f"The provider at {path} has a name and a different instance_id. Keep one."
             result.add(bad(f"{path}_name_conflict", text))
@@ -124,7 +125,7 @@ def _module_id(path: str, spec: dict[Any, Any]) -> ValidationCheck:
     module = spec["module"]
     if not isinstance(module, str):
         text = f"The module id at {path} must be a string, not {type(module).__name__}."
-        return bad(f"{path}_module_type", text)
+        return bad(f"{path}_module_type", f"{text} Write it as 'tool-name'.")
     if not module:
         return bad(f"{path}_module_empty", f"The module id at {path} is empty. Name a module.")
     return good(f"{path}_module_valid", f"The module id {module!r} at {path} is valid.")

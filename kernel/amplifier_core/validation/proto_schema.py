@@ -38,7 +38,8 @@ def validate_tool_result(data: dict[str, Any]) -> list[str]:
     if "success" not in data:
         return ["'success' is missing. Add `\"success\": true` or false."]
     if not isinstance(data["success"], bool):
-        return [f"'success' must be a bool, not {type(data['success']).__name__}."]
+        found = type(data["success"]).__name__
+        return [f"'success' must be a bool, not {found}. Write true or false."]
     return []
 
 

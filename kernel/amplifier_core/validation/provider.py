@@ -7,7 +7,7 @@ from typing import Any
 
 from ..coordinator import ModuleCoordinator
 from ..models import ProviderInfo
-from .base import ValidationCheck, bad, good
+from .base import ValidationCheck, bad, good, named_error
 from .contract import Contract, async_method, filled_text, missing_members
 from .engine import ModuleValidator
 
@@ -42,7 +42,7 @@ def _info_check(provider: Any) -> ValidationCheck:
     try:
         info = provider.get_info()
     except Exception as error:
-        text = f"get_info() raised {type(error).__name__}: {error}."
+        text = f"get_info() raised {named_error(error)}."
         return bad(name, f"{text} Let it answer without credentials or a connection.", "warning")
     if isinstance(info, ProviderInfo):
         return good(name, f"get_info() describes {info.id!r}.")

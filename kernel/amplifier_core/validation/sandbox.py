@@ -7,11 +7,12 @@ loop and a thread of their own, so that even a mount that blocks cannot hold up 
 from __future__ import annotations
 
 import asyncio
+import importlib
 import inspect
 import io
 import sys
 import threading
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping
 from contextlib import asynccontextmanager, contextmanager, redirect_stdout, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,13 +21,15 @@ from typing import Any, Self
 
 from .base import import_module_from_path
 
-__all__ = ["Outcome", "PrivateLoop", "Spill", "alone", "module_apart", "stdout_to_stderr"]
+__all__ = ["Load", "Outcome", "PrivateLoop", "Spill", "alone", "apart", "stdout_to_stderr"]
 
 _POLL_SECONDS = 0.005
 _GRACE_SECONDS = 1.0
 _KEPT_OUTPUT = 200
 
 _turn = threading.Lock()
+
+Load = Callable[[], ModuleType]
 
 
 @asynccontextmanager
@@ -42,53 +45,80 @@ async def alone() -> AsyncIterator[None]:
 
 
 @contextmanager
-def module_apart(path: Path) -> Iterator[ModuleType]:
-    """Import the module at `path` for the time of the block.
+def apart(target: Path | str) -> Iterator[Load]:
+    """Gives a function that imports a module, by its path or dotted name; then takes it back.
 
-    Afterwards `sys.path` is as before and the module's own packages are forgotten, so that
-    another one of the same name can follow. Its dependencies stay imported: many cannot be
-    imported twice. A module already loaded from this very file is used as it is.
+    Afterwards `sys.path` is as before, and so is every module that was there. The new one
+    and what belongs to it are forgotten, so that another one of the same name can follow;
+    its dependencies stay imported, because many cannot be imported twice. A module already
+    loaded from the very same file is used as it is.
     """
-    name = path.stem if path.is_file() else path.name
-    if _is_loaded_from(name, path):
-        yield import_module_from_path(path)
-        return
-    paths = list(sys.path)
-    aside = _set_aside(name)
-    known = set(sys.modules)
+    path, places, known = sys.path, list(sys.path), dict(sys.modules)
     try:
-        yield import_module_from_path(path)
+        if isinstance(target, str):
+            yield lambda: importlib.import_module(target)
+        else:
+            _set_namesakes_aside(target)
+            yield lambda: import_module_from_path(target)
     finally:
-        own = {name} if str(path.parent) in paths else {name, *_siblings(path.parent, known)}
-        for key in [each for each in sys.modules if each.partition(".")[0] in own]:
-            del sys.modules[key]
-        sys.modules.update(aside)
-        sys.path[:] = paths
+        for key in _new_and_own(target, known, places):
+            sys.modules.pop(key, None)
+        sys.modules.update(known)
+        path[:] = places
+        sys.path = path
 
 
-def _is_loaded_from(name: str, path: Path) -> bool:
-    file = path if path.is_file() else path / "__init__.py"
-    origin = getattr(sys.modules.get(name), "__file__", None)
-    return isinstance(origin, str) and Path(origin).resolve() == file
-
-
-def _set_aside(name: str) -> dict[str, ModuleType]:
-    # The standard library serves the examiner too; the import then refuses the name.
+def _set_namesakes_aside(path: Path) -> None:
+    name = _name(path)
     if name in sys.stdlib_module_names:
-        return {}
-    keys = [key for key in sys.modules if key == name or key.startswith(f"{name}.")]
-    return {key: sys.modules.pop(key) for key in keys}
+        text = f"{name!r} is the name of a module of the standard library."
+        raise ImportError(f"{text} Rename the package.")
+    if not _is_loaded_from(path, sys.modules):
+        for key in [each for each in sys.modules if _belongs_to(each, name)]:
+            del sys.modules[key]
 
 
-def _siblings(folder: Path, known: set[str]) -> set[str]:
+def _new_and_own(
+    target: Path | str, known: Mapping[str, ModuleType], places: list[str]
+) -> list[str]:
+    new = sys.modules.keys() - known.keys()
+    if isinstance(target, str):
+        top = target.partition(".")[0]
+        own = {target if top in known else top}
+    elif _is_loaded_from(target, known):
+        own = set()
+    elif str(target.parent) in places:
+        own = {_name(target)}
+    else:
+        own = {_name(target), *_siblings(target.parent, new)}
+    return [key for key in new if any(_belongs_to(key, name) for name in own)]
+
+
+def _name(path: Path) -> str:
+    return path.stem if path.is_file() else path.name
+
+
+def _belongs_to(key: str, name: str) -> bool:
+    return key == name or key.startswith(f"{name}.")
+
+
+def _is_loaded_from(path: Path, modules: Mapping[str, ModuleType]) -> bool:
+    file = path if path.is_file() else path / "__init__.py"
+    return _origin(modules.get(_name(path))) == file
+
+
+def _siblings(folder: Path, new: Iterable[str]) -> set[str]:
     """Top-level modules found next to the package, through its place on `sys.path`."""
-    found = set()
-    for key in sys.modules.keys() - known:
-        origin = getattr(sys.modules[key], "__file__", None)
-        places = (folder / f"{key}.py", folder / key / "__init__.py")
-        if isinstance(origin, str) and Path(origin).resolve() in places:
-            found.add(key)
-    return found
+    return {
+        key
+        for key in new
+        if _origin(sys.modules.get(key)) in (folder / f"{key}.py", folder / key / "__init__.py")
+    }
+
+
+def _origin(module: ModuleType | None) -> Path | None:
+    file = getattr(module, "__file__", None)
+    return Path(file).resolve() if isinstance(file, str) else None
 
 
 class Spill(io.BufferedIOBase):

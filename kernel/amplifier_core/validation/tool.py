@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from ..coordinator import ModuleCoordinator
-from .base import ValidationCheck, bad, good
+from .base import ValidationCheck, bad, good, named_error
 from .contract import Contract, async_method, filled_text, missing_members
 from .engine import ModuleValidator
 
@@ -41,7 +41,7 @@ def _schema_check(tool: Any) -> ValidationCheck:
         text = "There is no 'input_schema', so the model is not told what to pass."
         return bad(name, f"{text} {mend}", "warning")
     except Exception as error:
-        text = f"Reading 'input_schema' raised {type(error).__name__}: {error}."
+        text = f"Reading 'input_schema' raised {named_error(error)}."
         return bad(name, f"{text} {mend}")
     if not isinstance(schema, dict):
         text = f"'input_schema' is of type {type(schema).__name__}, not a dict."

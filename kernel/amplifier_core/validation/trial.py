@@ -7,7 +7,8 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from ..testing import MockCoordinator
-from .base import ValidationCheck, bad, good
+from ..utils.spelling import did_you_mean
+from .base import ValidationCheck, bad, good, named_error
 from .contract import Contract
 from .sandbox import Outcome, PrivateLoop
 
@@ -18,31 +19,30 @@ CLEANUP = "cleanup"
 
 
 async def try_mount(
-    module: Any, contract: Contract, config: dict[str, Any], timeout: float
+    loop: PrivateLoop, module: Any, contract: Contract, config: dict[str, Any], timeout: float
 ) -> list[ValidationCheck]:
     """Mount, inspect and clean up, each within `timeout` seconds.
 
     The trial ends at the first step that does not come back.
     """
     coordinator = MockCoordinator()
-    async with PrivateLoop() as loop:
-        mounted = await loop.call(lambda: module.mount(coordinator, config), timeout)
-        checks = [_failure("mount()", mounted, timeout)] if _failed(mounted) else []
-        if mounted.timed_out:
-            return checks
-        if not checks:
-            looked = await loop.call(
-                lambda: list(_inspect(module, contract, coordinator, mounted.value)), timeout
-            )
-            if _failed(looked):
-                return [_failure("Looking at what was mounted", looked, timeout)]
-            checks = looked.value
-        for cleanup in cleanups(contract, coordinator, mounted.value):
-            ended = await loop.call(cleanup, timeout)
-            if _failed(ended):
-                checks.append(_cleanup_failure(ended, timeout))
-            if ended.timed_out:
-                break
+    mounted = await loop.call(lambda: module.mount(coordinator, dict(config)), timeout)
+    checks = [_failure("mount()", mounted, timeout, coordinator)] if _failed(mounted) else []
+    if mounted.timed_out:
+        return checks
+    if not checks:
+        looked = await loop.call(
+            lambda: list(_inspect(module, contract, coordinator, mounted.value)), timeout
+        )
+        if _failed(looked):
+            return [_failure("Looking at what was mounted", looked, timeout, coordinator)]
+        checks = looked.value
+    for cleanup in cleanups(contract, coordinator, mounted.value):
+        ended = await loop.call(cleanup, timeout)
+        if _failed(ended):
+            checks.append(_cleanup_failure(ended, timeout))
+        if ended.timed_out:
+            break
     return checks
 
 
@@ -50,7 +50,9 @@ def _failed(outcome: Outcome) -> bool:
     return outcome.timed_out or outcome.error is not None
 
 
-def _failure(what: str, outcome: Outcome, timeout: float) -> ValidationCheck:
+def _failure(
+    what: str, outcome: Outcome, timeout: float, coordinator: MockCoordinator
+) -> ValidationCheck:
     if outcome.timed_out:
         return bad(
             COMPLIANCE,
@@ -59,23 +61,27 @@ def _failure(what: str, outcome: Outcome, timeout: float) -> ValidationCheck:
         )
     if isinstance(outcome.error, SystemExit):
         return bad(COMPLIANCE, f"{what} called sys.exit(). Raise an exception instead.")
-    return bad(
-        COMPLIANCE,
-        f"{what} raised {_text(outcome.error)}. Let it work with the config given here, "
-        f"or give the config it needs.",
+    mend = _better_place(coordinator) or (
+        "Let it work with the config given here, or give the config it needs."
     )
+    return bad(COMPLIANCE, f"{what} raised {named_error(outcome.error)}. {mend}")
+
+
+def _better_place(coordinator: MockCoordinator) -> str:
+    """Where the last mount should have gone, if there is no such place."""
+    asked = [each["mount_point"] for each in coordinator.mount_history[-1:]]
+    if not asked or asked[0] in coordinator.mount_points:
+        return ""
+    places = [each for each in coordinator.mount_points if each != "hooks"]
+    return did_you_mean(asked[0], places, f"Mount at one of {', '.join(places)}.")
 
 
 def _cleanup_failure(outcome: Outcome, timeout: float) -> ValidationCheck:
     what = f"did not finish within {timeout:g} s"
     if not outcome.timed_out:
-        what = f"raised {_text(outcome.error)}"
+        what = f"raised {named_error(outcome.error)}"
     text = f"The cleanup {what}; a session logs this and goes on, so something may be left open."
     return bad(CLEANUP, f"{text} Make it safe to call, once, without arguments.", "warning")
-
-
-def _text(error: BaseException | None) -> str:
-    return f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
 
 
 def _inspect(
@@ -105,8 +111,11 @@ def _inspect_instance(contract: Contract, name: str, instance: Any) -> Iterator[
         text = f"{name!r} is the class {instance.__name__}, not an instance of it."
         yield bad(COMPLIANCE, f"{text} Mount `{instance.__name__}(...)`.")
     elif lacking:
-        text = f"{name!r} is not a {contract.label}: it lacks {', '.join(lacking)}."
-        yield bad(COMPLIANCE, f"{text} Add what is missing to {type(instance).__name__}.")
+        kind = type(instance)
+        text = f"{name!r} is no {contract.label}: it lacks {', '.join(lacking)}."
+        is_theirs = kind.__module__ != "builtins"
+        mend = "Add what is missing to" if is_theirs else "Give an object of your own, not a"
+        yield bad(COMPLIANCE, f"{text} {mend} {kind.__name__}.")
     else:
         yield good(COMPLIANCE, f"{name!r} implements {contract.label} interface.")
         yield from contract.checks(instance)

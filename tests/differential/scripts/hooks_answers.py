@@ -4,7 +4,7 @@ import asyncio
 from typing import Any
 
 from amplifier_core import ContextInjection, HookRegistry, HookResult
-from facts import Facts, Listener, async_outcome, inject, said
+from facts import Facts, Listener, async_outcome, inject, said, until
 
 DENY = HookResult(action="deny", reason="no", user_message="sorry", data={"d": 1})
 ASK = HookResult(action="ask_user", approval_prompt="Really?", approval_options=["Allow", "Deny"])
@@ -327,8 +327,7 @@ async def cancelling_the_emitter_cancels_the_handler() -> Facts:
     await started.wait()
     task.cancel()
     facts = {"outcome": await async_outcome(lambda: task)}
-    for _ in range(20):
-        await asyncio.sleep(0)
+    await until(lambda: log)
     return {**facts, "log": log}
 
 

@@ -315,3 +315,13 @@ async def arguments_of_emit() -> Facts:
 
 def arguments_of_the_registry() -> Facts:
     return {"argument": outcome(lambda: HookRegistry(1)), "none": callable(HookRegistry().emit)}
+
+
+async def guards_deny_when_they_fail() -> Facts:
+    hooks = HookRegistry()
+
+    async def guarded() -> str:
+        hooks.register("e", Listener(ValueError("boom")), name="g", guard=True)
+        return (await hooks.emit("e", {})).action
+
+    return {"action": await async_outcome(guarded)}

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from amplifier_core import HookRegistry, HookResult, ToolResult
-from facts import Facts, Listener, async_outcome, outcome, said
+from facts import Facts, Listener, async_outcome, outcome, said, until
 
 
 async def _heard(data: Any) -> Any:
@@ -166,6 +166,7 @@ async def collecting_waits_only_so_long() -> Facts:
     hooks.register("e", hang, 0)
     hooks.register("e", Listener(HookResult(data={"b": 1})), 1)
     collected = await hooks.emit_and_collect("e", {}, timeout=0.02)
+    await until(lambda: log)
     return {"collected": collected, "log": log}
 
 

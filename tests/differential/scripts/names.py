@@ -179,6 +179,52 @@ def signatures_of_functions() -> Facts:
     return {**facts, "redact_secrets": [each[:2] for each in _parameters(redact_secrets)]}
 
 
+def signatures_of_native_methods() -> Facts:
+    """Names of parameters only: a compiled class tells no more."""
+    methods = {
+        "AmplifierSession": "execute",
+        "ModuleCoordinator": "mount unmount get register_capability get_capability "
+        "register_contributor collect_contributions process_hook_result request_cancel "
+        "register_cleanup",
+        "HookRegistry": "emit emit_and_collect unregister list_handlers",
+        "CancellationToken": "register_tool_start register_tool_complete register_child "
+        "unregister_child on_cancel",
+    }
+    return {
+        f"{owner}.{name}": list(
+            inspect.signature(getattr(getattr(amplifier_core, owner), name)).parameters
+        )
+        for owner, names in methods.items()
+        for name in names.split()
+    }
+
+
+def signatures_of_internal_functions() -> Facts:
+    from amplifier_core import _session_exec, _session_init, module_sources
+    from amplifier_core.approval import ApprovalSystem
+    from amplifier_core.display import DisplaySystem
+    from amplifier_core.validation import base, proto_schema
+
+    functions = {
+        "initialize_session": _session_init.initialize_session,
+        "run_orchestrator": _session_exec.run_orchestrator,
+        "emit_raw_field_if_configured": _session_exec.emit_raw_field_if_configured,
+        "check_on_session_ready": base.check_on_session_ready,
+        "import_module_from_path": base.import_module_from_path,
+        "validate_tool_result": proto_schema.validate_tool_result,
+        "validate_hook_result": proto_schema.validate_hook_result,
+        "request_approval": ApprovalSystem.request_approval,
+        "show_message": DisplaySystem.show_message,
+        "resolve": module_sources.ModuleSourceResolver.resolve,
+        "FileSystemModuleSource": module_sources.FileSystemModuleSource,
+    }
+    return {name: [each[:2] for each in _parameters(call)] for name, call in functions.items()}
+
+
+def signature_of_a_session() -> Facts:
+    return {"parameters": list(inspect.signature(amplifier_core.AmplifierSession).parameters)}
+
+
 def signatures_of_loader_methods() -> Facts:
     loader = amplifier_core.ModuleLoader
     names = "__init__ discover load initialize cleanup enqueue_on_session_ready"

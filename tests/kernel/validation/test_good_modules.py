@@ -2,7 +2,6 @@
 
 import asyncio
 import contextvars
-import sys
 import threading
 from pathlib import Path
 
@@ -176,90 +175,6 @@ async def test_a_returned_instance_is_closed(tmp_path: Path, method: str) -> Non
     await ToolValidator().validate(write_module(tmp_path, NAME, source), config={"log": log})
 
     assert log == ["closed"]
-
-
-async def test_two_packages_of_one_name_are_both_examined(tmp_path: Path) -> None:
-    good = write_module(tmp_path / "one", NAME, TOOL)
-    broken = write_module(tmp_path / "two", NAME, TOOL.replace('"clock"', '""'))
-
-    results = [await ToolValidator().validate(each) for each in (good, broken, good)]
-
-    assert [result.passed for result in results] == [True, False, True]
-
-
-async def test_imports_and_search_path_are_taken_back(tmp_path: Path) -> None:
-    source = (
-        f"import sys\nfrom . import part\nimport sample_neighbour\nsys.path.append('x')\n{TOOL}"
-    )
-    package = write_module(tmp_path, NAME, source)
-    (package / "part.py").write_text("")
-    (tmp_path / "sample_neighbour.py").write_text("")
-    paths, modules = list(sys.path), dict(sys.modules)
-
-    assert (await ToolValidator().validate(package)).passed
-
-    assert (sys.path, sys.modules) == (paths, modules)
-
-
-async def test_a_failed_import_leaves_nothing_behind(tmp_path: Path) -> None:
-    package = write_module(tmp_path, NAME, "from . import part\nraise ValueError")
-    (package / "part.py").write_text("")
-    paths, modules = list(sys.path), dict(sys.modules)
-
-    assert not (await ToolValidator().validate(package)).passed
-
-    assert (sys.path, sys.modules) == (paths, modules)
-
-
-async def test_a_module_in_use_is_examined_as_it_is(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """A program that runs a module keeps its own copy, and it is not executed again."""
-    package = write_module(tmp_path, "sample_in_use", f"import itertools\n{TOOL}")
-    monkeypatch.syspath_prepend(str(tmp_path))
-    import sample_in_use
-
-    sample_in_use.Tool.name = ""
-    result = await ToolValidator().validate(package)
-
-    assert [check.name for check in result.errors] == ["tool_name"]
-    assert sys.modules.pop("sample_in_use") is sample_in_use
-
-
-async def test_a_namesake_in_use_gets_its_place_back(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    write_module(tmp_path / "used", "sample_namesake", "part = 1")
-    other = write_module(tmp_path / "other", "sample_namesake", TOOL)
-    monkeypatch.syspath_prepend(str(tmp_path / "used"))
-    import sample_namesake
-
-    assert (await ToolValidator().validate(other)).passed
-    assert sys.modules.pop("sample_namesake") is sample_namesake
-
-
-async def test_an_installed_module_is_found_by_its_dotted_name(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    write_module(tmp_path, "sample_installed", TOOL)
-    monkeypatch.syspath_prepend(str(tmp_path))
-
-    assert (await ToolValidator().validate("sample_installed")).passed
-    del sys.modules["sample_installed"]
-
-
-async def test_a_package_on_the_search_path_is_taken_back_alone(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """What it imported from the same folder could have been imported by anyone."""
-    package = write_module(tmp_path, "sample_on_path", f"import sample_dependency\n{TOOL}")
-    (tmp_path / "sample_dependency.py").write_text("")
-    monkeypatch.syspath_prepend(str(tmp_path))
-
-    assert (await ToolValidator().validate(package)).passed
-
-    assert "sample_on_path" not in sys.modules
-    assert sys.modules.pop("sample_dependency")
 
 
 async def test_many_examinations_at_once_do_not_mix(tmp_path: Path) -> None:

@@ -1,5 +1,6 @@
 """Which mount plans are sound, and how the others are reported."""
 
+import re
 from typing import Any
 
 import pytest
@@ -86,7 +87,9 @@ def test_each_mistake_is_one_error(plan: Any, name: str, part: str) -> None:
     result = validate(plan)
 
     assert [check.name for check in result.errors] == [name]
-    assert part in result.errors[0].message
+    message = result.errors[0].message
+    assert part in message
+    assert re.search(r"\.\s+[A-Z]", message), "It does not say what to do."
 
 
 def test_a_missing_module_id_shows_both_shapes() -> None:
@@ -108,12 +111,13 @@ def test_unknown_sections_are_a_warning_with_the_nearest_name() -> None:
 
 def test_errors_are_listed_with_numbers() -> None:
     text = validate({"session": SESSION, "tools": 1, "hooks": 2}).format_errors()
+    mend = "Write [{'module': 'module-name', 'source': '...', 'config': {...}}, ...]."
 
     assert text.splitlines() == [
         "Mount Plan Validation Failed:",
         "",
-        "  1. [tools_type] Section 'tools' must be a list, not int.",
-        "  2. [hooks_type] Section 'hooks' must be a list, not int.",
+        f"  1. [tools_type] Section 'tools' must be a list, not int. {mend}",
+        f"  2. [hooks_type] Section 'hooks' must be a list, not int. {mend}",
         "",
         "Total: 2 error(s)",
     ]

@@ -1,4 +1,4 @@
-"""Test bases that put a mounted module to use; needs pytest and pytest-asyncio.
+"""Test bases that put a mounted module to use, under pytest with pytest-asyncio.
 
 Subclass one as `Test...` in a module's own tests. Each test may be overridden by name.
 """

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable
 from typing import Any
 
-import pytest
+from ..harness import fail
 
 __all__ = ["answer_or_refusal"]
 
@@ -19,6 +19,6 @@ async def answer_or_refusal(
     try:
         return await call
     except mistakes as error:
-        pytest.fail(f"It broke with {type(error).__name__}: {error}. Check the input first.")
+        fail(f"It broke with {type(error).__name__}: {error}. Check the input first.")
     except Exception:
         return None

@@ -6,9 +6,8 @@ import inspect
 from collections.abc import Callable
 from typing import Any
 
-import pytest
-
 from ..context import _missing
+from ..harness import async_tests, skip
 from ..signatures import required_positional
 from .mistakes import answer_or_refusal
 
@@ -17,7 +16,7 @@ __all__ = ["ContextBehaviorTests"]
 _TOKENS, _BUDGET = 100_000, 200_000
 
 
-@pytest.mark.asyncio
+@async_tests
 class ContextBehaviorTests:
     """Subclass as `Test...` in the tests of a context module.
 
@@ -58,7 +57,7 @@ class ContextBehaviorTests:
         should = _optional(context_module, "_should_compact")
         arguments = {0: (), 2: (_TOKENS, _BUDGET)}.get(len(required_positional(should)))
         if arguments is None:
-            pytest.skip("_should_compact() has parameters of its own.")
+            skip("_should_compact() has parameters of its own.")
         answer = should(*arguments)
         answer = await answer if inspect.isawaitable(answer) else answer
         assert isinstance(answer, bool), f"_should_compact() returned {answer!r}."
@@ -66,7 +65,7 @@ class ContextBehaviorTests:
     async def test_internal_compact_does_not_crash(self, context_module: Any) -> None:
         compact = _optional(context_module, "_compact_internal")
         if required_positional(compact):
-            pytest.skip("_compact_internal() has parameters of its own.")
+            skip("_compact_internal() has parameters of its own.")
         await context_module.add_message({"role": "user", "content": "Hello"})
         await answer_or_refusal(_called(compact), (AttributeError, TypeError))
 
@@ -80,7 +79,7 @@ class ContextBehaviorTests:
 def _optional(context: Any, name: str) -> Callable[..., Any]:
     method: Callable[..., Any] | None = getattr(context, name, None)
     if method is None:
-        pytest.skip(f"This context has no {name}().")
+        skip(f"This context has no {name}().")
     return method
 
 

@@ -6,10 +6,9 @@ import inspect
 from collections.abc import Callable
 from typing import Any
 
-import pytest
-
 from ...models import HookResult
 from ...testing import MockCoordinator
+from ..harness import async_tests
 from ..proto_schema import VALID_HOOK_ACTIONS, validate_hook_result
 
 __all__ = ["HookBehaviorTests"]
@@ -18,7 +17,7 @@ Cleanup = Callable[[], Any] | None
 _EVENT = "test:event"
 
 
-@pytest.mark.asyncio
+@async_tests
 class HookBehaviorTests:
     """Subclass as `Test...` in the tests of a hook module."""
 

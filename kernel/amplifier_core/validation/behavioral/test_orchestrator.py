@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
-
+from ..harness import async_tests
 from .mistakes import answer_or_refusal
 
 __all__ = ["OrchestratorBehaviorTests"]
@@ -14,7 +13,7 @@ MockDeps = tuple[Any, dict[str, Any], dict[str, Any], Any]
 _PARTS = ("context", "providers", "tools", "hooks")
 
 
-@pytest.mark.asyncio
+@async_tests
 class OrchestratorBehaviorTests:
     """Subclass as `Test...` in the tests of an orchestrator module.
 

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
-
 from ...message_models import ChatResponse, TextBlock
 from ...models import ProviderInfo
+from ..harness import async_tests
 
 __all__ = ["ProviderBehaviorTests"]
 
 
-@pytest.mark.asyncio
+@async_tests
 class ProviderBehaviorTests:
     """Subclass as `Test...` in the tests of a provider module."""
 

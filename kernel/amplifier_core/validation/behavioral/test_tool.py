@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
-
 from ...models import ToolResult
+from ..harness import async_tests
 from .mistakes import answer_or_refusal
 
 __all__ = ["ToolBehaviorTests"]
@@ -14,7 +13,7 @@ __all__ = ["ToolBehaviorTests"]
 _INPUT = {"_tool_call_id": "call-1"}
 
 
-@pytest.mark.asyncio
+@async_tests
 class ToolBehaviorTests:
     """Subclass as `Test...` in the tests of a tool module."""
 

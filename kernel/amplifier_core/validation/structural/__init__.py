@@ -1,4 +1,4 @@
-"""Test bases that run a module's validator; needs pytest and pytest-asyncio."""
+"""Test bases that run a module's validator, under pytest with pytest-asyncio."""
 
 from ..base import check_on_session_ready
 from .test_context import ContextStructuralTests

@@ -5,24 +5,21 @@ from __future__ import annotations
 from pathlib import Path
 from typing import ClassVar
 
-import pytest
-
 from ..engine import ModuleValidator
+from ..harness import async_tests, skip_without_module
 
 __all__ = ["StructuralTests"]
 
-NO_MODULE = "There is no module to test. Run inside its repository, or give --module-path."
 
-
+@async_tests
 class StructuralTests:
     """The module passes its validator with an empty config."""
 
     validator: ClassVar[type[ModuleValidator]]
 
-    @pytest.mark.asyncio
     async def test_structural_validation(self, module_path: Path | None) -> None:
         if module_path is None:
-            pytest.skip(NO_MODULE)
+            skip_without_module()
         result = await self.validator().validate(module_path)
         findings = "\n".join(f"  {each.name}: {each.message}" for each in result.errors)
         assert result.passed, f"{result.summary()}\n{findings}"

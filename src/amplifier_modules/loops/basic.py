@@ -1,0 +1,34 @@
+"""`loop-basic`: ask the model, run its tools, until it answers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from amplifier_core.message_models import ChatRequest
+
+from .loop import Loop
+from .options import BasicSettings
+from .turn import Turn
+
+__amplifier_module_type__ = "orchestrator"
+
+
+class BasicLoop(Loop):
+    """Waits for each answer as a whole."""
+
+    name = "loop-basic"
+    settings: BasicSettings
+
+    @property
+    def reasoning_effort(self) -> str | None:
+        return self.settings.reasoning_effort
+
+    async def complete(self, turn: Turn, request: ChatRequest) -> Any:
+        if self.settings.extended_thinking:
+            return await turn.provider.complete(request, extended_thinking=True)
+        return await turn.provider.complete(request)
+
+
+async def mount(coordinator: Any, config: dict[str, Any] | None = None) -> None:
+    settings = BasicSettings.read(config, BasicLoop.name)
+    await coordinator.mount("orchestrator", BasicLoop(coordinator, settings))

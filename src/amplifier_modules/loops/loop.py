@@ -1,0 +1,91 @@
+"""What the three orchestrators share, and the points where they may differ."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from amplifier_core.message_models import ChatRequest, ToolCall
+
+from .options import LoopSettings
+from .turn import Turn
+
+
+class Loop:
+    """An orchestrator. Subclasses override the points below; the order is the engine's."""
+
+    name = "loop"
+    first_iteration = 0
+    settings: LoopSettings
+
+    def __init__(self, coordinator: Any, settings: LoopSettings) -> None:
+        self.coordinator = coordinator
+        self.settings = settings
+
+    async def execute(
+        self,
+        prompt: str,
+        context: Any,
+        providers: dict[str, Any],
+        tools: dict[str, Any],
+        hooks: Any,
+        coordinator: Any = None,
+        **_: Any,
+    ) -> str:
+        """Run one turn and return the answer."""
+        if coordinator is not None:
+            self.coordinator = coordinator
+        return await Turn(self, prompt, context, providers, tools, hooks).run()
+
+    # -- where loops differ -----------------------------------------------------------
+
+    @property
+    def reasoning_effort(self) -> str | None:
+        return None
+
+    def choose_provider(self, providers: dict[str, Any]) -> tuple[str, Any]:
+        """Name and provider for this turn.
+
+        Raises:
+            RuntimeError: there is none.
+        """
+        wanted = self.settings.default_provider
+        if wanted in providers:
+            return wanted, providers[wanted]
+        if not providers:
+            raise RuntimeError("No provider is mounted. Add one to the mount plan.")
+        name = min(providers, key=lambda each: _priority(providers[each]))
+        return name, providers[name]
+
+    async def turn_starts(self, turn: Turn) -> None:
+        """Called before the prompt is stored."""
+
+    async def before_step(self, turn: Turn) -> None:
+        """Called before each model call."""
+
+    async def complete(self, turn: Turn, request: ChatRequest) -> Any:
+        """Ask the provider."""
+        return await turn.provider.complete(request)
+
+    async def select(
+        self, turn: Turn, call: ToolCall, about: dict[str, Any]
+    ) -> tuple[ToolCall, str | None]:
+        """Which tool really serves a call, or why none does."""
+        return call, None
+
+    async def tool_failed(self, turn: Turn, about: dict[str, Any], error: dict[str, Any]) -> None:
+        """Called when a tool raised or does not exist."""
+
+    def wants_to_go_on(self) -> bool:
+        """Whether something is left to say to the model although it has answered."""
+        return False
+
+    async def turn_ends(self, turn: Turn, text: str) -> None:
+        """Called when a turn is over, on every path."""
+
+
+def _priority(provider: Any) -> float:
+    priority = getattr(provider, "priority", None)
+    if priority is None:
+        config = getattr(provider, "config", None)
+        priority = config.get("priority") if isinstance(config, dict) else None
+    return priority if isinstance(priority, int | float) else 100
