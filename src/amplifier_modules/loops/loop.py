@@ -75,6 +75,10 @@ class Loop:
     async def tool_failed(self, turn: Turn, about: dict[str, Any], error: dict[str, Any]) -> None:
         """Called when a tool raised or does not exist."""
 
+    async def provider_failed(self, turn: Turn, error: Exception) -> str | None:
+        """Called when the provider raised; a text ends the turn as its answer."""
+        return None
+
     def wants_to_go_on(self) -> bool:
         """Whether something is left to say to the model although it has answered."""
         return False

@@ -10,15 +10,14 @@ from amplifier_core.message_models import ChatResponse, ToolCall
 WORTH_SHOWING = 200
 
 
-def checked(response: Any, provider_name: str) -> Any:
-    """`response`, if it can be one at all."""
-    if hasattr(response, "content") or hasattr(response, "tool_calls"):
-        return response
-    raise LLMError(
-        f"Provider {provider_name!r} answered with {type(response).__name__}, "
-        f"not with a ChatResponse. Report this to its author.",
-        provider=provider_name,
-    )
+def check(response: Any, provider_name: str) -> None:
+    """Refuse what cannot be a response at all."""
+    if not hasattr(response, "content"):
+        raise LLMError(
+            f"Provider {provider_name!r} answered with {type(response).__name__}, "
+            f"not with a ChatResponse. Report this to its author.",
+            provider=provider_name,
+        )
 
 
 def text_of(content: Any) -> str:

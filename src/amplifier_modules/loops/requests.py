@@ -16,6 +16,7 @@ class Injections:
 
     def __init__(self) -> None:
         self._waiting: list[tuple[str, str, bool]] = []
+        self._kept: list[tuple[str, str, bool]] = []
 
     def add(self, verdict: Any) -> None:
         """Queue what is left in a processed hook result."""
@@ -29,12 +30,17 @@ class Injections:
     def add_text(self, text: str, role: str) -> None:
         self._waiting.append((text, role, False))
 
+    def keep_for_the_whole_turn(self) -> None:
+        """Repeat what is queued so far in every request, not only in the next one."""
+        self._kept += self._waiting
+        self._waiting.clear()
+
     def apply(self, messages: list[Message]) -> list[Message]:
         """A list that ends with the queued texts; the messages themselves stay as they are."""
-        if not self._waiting:
+        if not self._waiting and not self._kept:
             return messages
         messages = list(messages)
-        for text, role, to_tool_result in self._waiting:
+        for text, role, to_tool_result in [*self._kept, *self._waiting]:
             if to_tool_result and messages and messages[-1].role == "tool":
                 messages[-1] = _with_text(messages[-1], text)
             else:

@@ -139,7 +139,13 @@ class Turn:
         if verdict.action == "deny":
             return await self.say(_denied(verdict))
         self.injections.add(verdict)
-        response, calls = await self._call_model()
+        try:
+            response, calls = await self._call_model()
+        except Exception as error:
+            text = await self.loop.provider_failed(self, error)
+            if text is None:
+                raise
+            return await self.say(text)
         if self.cancellation is not None and self.cancellation.is_immediate:
             return await self._cancelled()
         await self._announce(response, bool(calls))
@@ -153,10 +159,13 @@ class Turn:
         try:
             messages = await messages_for(self.context, self.provider)
             request = self._new_request(self.injections.apply(messages))
-            response = replies.checked(await self.loop.complete(self, request), self.provider_name)
+            response = await self.loop.complete(self, request)
+            if response is None and self.is_cancelled:
+                return None, []  # a stream that was left in the middle
+            replies.check(response, self.provider_name)
             calls = replies.calls_in(self.provider, response)
         except Exception as error:
-            await self._provider_failed(error)
+            await self._announce_failure(error)
             raise
         self.model_calls += 1
         return response, calls
@@ -170,7 +179,7 @@ class Turn:
             self._request_tools = mounted
         return self._request.model_copy(update={"messages": messages})
 
-    async def _provider_failed(self, error: Exception) -> None:
+    async def _announce_failure(self, error: Exception) -> None:
         self.status = "error"
         details = {"type": type(error).__name__, "msg": str(error)}
         payload: dict[str, Any] = {"provider": self.provider_name, "error": details}

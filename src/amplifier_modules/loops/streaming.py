@@ -1,0 +1,131 @@
+"""`loop-streaming`: like loop-basic, and the answer is shown while it is being made.
+
+A provider with `stream_complete` is streamed from, tool calls included. Others answer in one
+piece, which is then shown word by word if `stream_delay` asks for it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import time
+from typing import Any
+
+from amplifier_core.llm_errors import StreamError
+from amplifier_core.message_models import ChatRequest
+
+from . import replies
+from .basic import BasicLoop
+from .options import StreamingSettings
+from .steering import Steering
+from .turn import Turn
+from .watch import Wait
+
+__amplifier_module_type__ = "orchestrator"
+
+PROVIDER_STREAM = "provider:stream"
+STEERING_INJECTED = "orchestrator:steering_injected"
+RATE_LIMIT_DELAY = "orchestrator:rate_limit_delay"
+GOAL_PROGRESS = "orchestrator:goal_progress"
+OWN_EVENTS = [PROVIDER_STREAM, STEERING_INJECTED, RATE_LIMIT_DELAY, GOAL_PROGRESS]
+
+_WORDS = re.compile(r"\S+\s*|\s+")
+
+
+class StreamingLoop(BasicLoop):
+    """Streams, can be steered in mid-turn, and keeps a pause between model calls."""
+
+    name = "loop-streaming"
+    first_iteration = 1
+    settings: StreamingSettings
+
+    def __init__(self, coordinator: Any, settings: StreamingSettings) -> None:
+        super().__init__(coordinator, settings)
+        self.steering = Steering()
+        self._last_call_ended: float | None = None
+
+    async def turn_starts(self, turn: Turn) -> None:
+        self.steering.clear()
+
+    async def before_step(self, turn: Turn) -> None:
+        while len(self.steering):
+            text = self.steering.take()
+            await turn.context.add_message(
+                {"role": "user", "content": text, "metadata": {"source": "steering"}}
+            )
+            payload = {
+                "orchestrator": self.name,
+                "content": text,
+                "iteration": turn.iteration,
+                "queued_remaining": len(self.steering),
+                "metadata": {"source": "steering"},
+            }
+            await turn.hooks.emit(STEERING_INJECTED, payload)
+        await self._keep_pace(turn)
+
+    async def _keep_pace(self, turn: Turn) -> None:
+        configured = self.settings.min_delay_between_calls_ms
+        if not configured or self._last_call_ended is None:
+            return
+        elapsed = (time.monotonic() - self._last_call_ended) * 1000
+        delay = configured - elapsed
+        if delay > 0:
+            payload = {
+                "delay_ms": delay,
+                "configured_ms": configured,
+                "elapsed_ms": elapsed,
+                "iteration": turn.iteration,
+            }
+            await turn.hooks.emit(RATE_LIMIT_DELAY, payload)
+            await asyncio.sleep(delay / 1000)
+
+    async def complete(self, turn: Turn, request: ChatRequest) -> Any:
+        try:
+            if hasattr(turn.provider, "stream_complete"):
+                return await self._stream(turn, request)
+            response = await super().complete(turn, request)
+        finally:
+            self._last_call_ended = time.monotonic()
+        await self._show_words(turn, response)
+        return response
+
+    async def _stream(self, turn: Turn, request: ChatRequest) -> Any:
+        """Pass every chunk on; the last one brings the finished response."""
+        response: Any = None
+        emit = turn.hooks.emit
+        with Wait(turn.watch, self.settings.stream_idle_timeout or float("inf")) as wait:
+            async for chunk in turn.provider.stream_complete(request):
+                wait.still_alive()
+                if "response" in chunk:
+                    response = chunk["response"]
+                await emit(PROVIDER_STREAM, {"chunk": chunk})
+                if turn.cancellation is not None and turn.cancellation.is_immediate:
+                    break
+        if response is None and not turn.is_cancelled:
+            raise StreamError(
+                f"The stream of provider {turn.provider_name!r} ended without a response.",
+                provider=turn.provider_name,
+            )
+        return response
+
+    async def _show_words(self, turn: Turn, response: Any) -> None:
+        text = replies.text_of(getattr(response, "content", None))
+        pieces = _WORDS.findall(text) if self.settings.stream_delay else [text] if text else []
+        for piece in pieces:
+            await turn.hooks.emit(PROVIDER_STREAM, {"chunk": {"text": piece}})
+            if self.settings.stream_delay:
+                await asyncio.sleep(self.settings.stream_delay)
+
+    def wants_to_go_on(self) -> bool:
+        return len(self.steering) > 0
+
+    async def turn_ends(self, turn: Turn, text: str) -> None:
+        self.steering.clear()
+        turn.extra = {"goal_turn": False, "goal_final": True, "continuations": 0}
+
+
+async def mount(coordinator: Any, config: dict[str, Any] | None = None) -> None:
+    loop = StreamingLoop(coordinator, StreamingSettings.read(config, StreamingLoop.name))
+    coordinator.register_capability("session.steer", loop.steering.steer)
+    coordinator.register_contributor("observability.events", loop.name, lambda: OWN_EVENTS)
+    await coordinator.mount("orchestrator", loop)
