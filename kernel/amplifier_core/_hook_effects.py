@@ -102,29 +102,21 @@ def _cleaned(item: ContextInjection) -> ContextInjection:
 
 def _check_size(coordinator: ModuleCoordinator, items: list[ContextInjection]) -> None:
     limit = coordinator.injection_size_limit
-    for item in items:
-        if limit is not None and len(item.content) > limit:
-            logger.error(
-                "Injection of %d characters by %r on %r is over the limit of %d",
-                len(item.content), item.hook_name, item.event, limit,
-            )  # fmt: skip
-            raise ValueError(f"Context injection exceeds {limit} characters")
+    if limit is not None and any(len(item.content) > limit for item in items):
+        logger.error("An injection on %r is over the limit of %d", items[0].event, limit)
+        raise ValueError(f"Context injection exceeds {limit} characters")
 
 
 def _count(coordinator: ModuleCoordinator, item: ContextInjection) -> None:
-    tokens = len(item.content) // _CHARS_PER_TOKEN
+    name, size = item.hook_name, len(item.content)
+    tokens = size // _CHARS_PER_TOKEN
     budget = coordinator.injection_budget_per_turn
     total = coordinator._current_turn_injections + tokens
-    if budget is not None and total > budget:
-        logger.warning(
-            "Hook %r exceeds the injection budget of this turn: %d of %d tokens",
-            item.hook_name, total, budget,
-        )  # fmt: skip
     coordinator._current_turn_injections = total
-    logger.info(
-        "Hook %r injects on %r: %d characters, role %s, %d tokens, ephemeral %s",
-        item.hook_name, item.event, len(item.content), item.role, tokens, item.ephemeral,
-    )  # fmt: skip
+    facts = f"{size} characters, role {item.role}, {tokens} tokens, ephemeral {item.ephemeral}"
+    logger.info("Hook %r injects on %r: %s", name, item.event, facts)
+    if budget is not None and total > budget:
+        logger.warning("Hook %r exceeds the turn's budget: %d of %d tokens", name, total, budget)
 
 
 async def _store(coordinator: ModuleCoordinator, item: ContextInjection) -> None:

@@ -39,6 +39,13 @@ def _read_only(field: str) -> Any:
     return property(attrgetter(field))
 
 
+def _replaceable_dict(field: str) -> Any:
+    def replace(self: ModuleCoordinator, value: Any) -> None:
+        setattr(self, field, typed(field.lstrip("_"), value, dict))
+
+    return property(attrgetter(field), replace)
+
+
 class ModuleCoordinator:
     """The infrastructure of one session, handed to every module's `mount()`.
 
@@ -129,23 +136,10 @@ class ModuleCoordinator:
     """Contributors by channel, each as `{"name": ..., "callback": ...}`."""
     _cleanup_fns: list[Callable[[], Any]] = _read_only("_cleanups")
 
-    @property
-    def session_state(self) -> dict[str, Any]:
-        """A dict that modules share; the kernel never looks into it."""
-        return self._session_state
-
-    @session_state.setter
-    def session_state(self, value: dict[str, Any]) -> None:
-        self._session_state = typed("session_state", value, dict)
-
-    @property
-    def mount_points(self) -> dict[str, Any]:
-        """The live slots. Changing them directly is allowed and takes effect at once."""
-        return self._mount_points
-
-    @mount_points.setter
-    def mount_points(self, value: dict[str, Any]) -> None:
-        self._mount_points = typed("mount_points", value, dict)
+    session_state: dict[str, Any] = _replaceable_dict("_session_state")
+    """A dict that modules share; the kernel never looks into it."""
+    mount_points: dict[str, Any] = _replaceable_dict("_mount_points")
+    """The live slots. Changing them directly is allowed and takes effect at once."""
 
     @property
     def injection_budget_per_turn(self) -> int | None:
@@ -287,10 +281,8 @@ class ModuleCoordinator:
                 continue
             if inspect.iscoroutine(given):
                 given.close()
-            elif isinstance(given, list | tuple):
-                flat.extend(given)
             elif given is not None and not inspect.isawaitable(given):
-                flat.append(given)
+                flat += given if isinstance(given, list | tuple) else [given]
         return flat
 
     # -- cleaning up ------------------------------------------------------------------

@@ -1,7 +1,7 @@
 """Fixtures for testing modules; pytest loads this file wherever the kernel is installed.
 
 It works out which module the tests are about, from where they are or from --module-path.
-The kernel is imported only when a fixture asks for it.
+What only module tests need is imported when a fixture asks for it.
 """
 
 from __future__ import annotations

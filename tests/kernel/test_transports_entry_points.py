@@ -18,12 +18,13 @@ from helpers_loader import (
 
 @pytest.fixture
 def scans(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """One entry for every scan of the installed distributions."""
+    """One entry for every scan for modules; other libraries look for plugins of their own."""
     counted: list[str] = []
     reader = importlib.metadata.entry_points
 
     def counting(**query: Any) -> Any:
-        counted.append(query["group"])
+        if query["group"] == entry_points.ENTRY_POINT_GROUP:
+            counted.append(query["group"])
         return reader(**query)
 
     monkeypatch.setattr(importlib.metadata, "entry_points", counting)

@@ -14,6 +14,7 @@ from importlib.metadata import EntryPoint
 from pathlib import Path
 from types import ModuleType
 from typing import Any, NamedTuple
+from weakref import WeakSet
 
 from ..loader import ModuleValidationError, RawMount, ReadyFunction, _ModuleDiscoveryError
 from . import checked_type
@@ -24,6 +25,9 @@ TYPE_MARKER = "__amplifier_module_type__"
 logger = logging.getLogger("amplifier_core.loader")
 
 _lock = threading.RLock()
+
+# Every session loads the same few functions, and reading a signature is slow.
+_sound: WeakSet[Callable[..., Any]] = WeakSet()
 
 _POSITIONAL = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
 
@@ -250,14 +254,16 @@ def _mount_problem(mount: Any) -> str | None:
         return "it has no mount function"
     if not callable(mount):
         return f"mount is {type(mount).__name__}, not a function"
-    if not inspect.isfunction(mount):
-        return None  # a callable object speaks for itself when it is called
+    # A callable object speaks for itself when it is called.
+    if not inspect.isfunction(mount) or mount in _sound:
+        return None
     if not inspect.iscoroutinefunction(inspect.unwrap(mount)):
         return "mount is not async"
     try:
         inspect.signature(mount).bind(None, None)
     except TypeError as error:
         return f"mount does not take 2 parameters ({error})"
+    _sound.add(mount)
     return None
 
 

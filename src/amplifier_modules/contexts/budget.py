@@ -1,0 +1,61 @@
+"""How many tokens a request may have."""
+
+from __future__ import annotations
+
+import inspect
+import logging
+from collections.abc import Callable
+from typing import Any
+
+from amplifier_modules.contexts.options import SimpleOptions
+
+SAFETY_TOKENS = 4_096
+
+logger = logging.getLogger(__name__)
+
+
+async def find_budget(options: SimpleOptions, provider: Any, fallback: Callable[[], Any]) -> int:
+    """Tokens for messages: what the model's window leaves, or `max_tokens`.
+
+    Asks the provider for the model in use, then for its defaults, then `fallback()`, each of
+    which may know nothing.
+    """
+    for ask in (_model_info(provider), _defaults(provider), fallback):
+        found = _left_by(await _answer(ask), options.output_reserve_fraction)
+        if found is not None:
+            return min(found, options.max_tokens) if options.has_own_limit else found
+    return options.max_tokens
+
+
+def _model_info(provider: Any) -> Callable[[], Any] | None:
+    return getattr(provider, "get_model_info", None)
+
+
+def _defaults(provider: Any) -> Callable[[], Any] | None:
+    info = getattr(provider, "get_info", None)
+    return None if info is None else lambda: _field(info(), "defaults")
+
+
+async def _answer(ask: Callable[[], Any] | None) -> Any:
+    if ask is None:
+        return None
+    try:
+        answer = ask()
+        return await answer if inspect.isawaitable(answer) else answer
+    except Exception:
+        # A provider that cannot tell its window can still answer.
+        logger.debug("context.window_unknown", exc_info=True)
+        return None
+
+
+def _left_by(limits: Any, output_share: float) -> int | None:
+    window, output = _field(limits, "context_window"), _field(limits, "max_output_tokens")
+    if not isinstance(window, int) or window <= 0:
+        return None
+    reserved = int(output_share * output) if isinstance(output, int) else 0
+    # The margins are made for large windows; a small one must not be all margin.
+    return max(window - reserved - SAFETY_TOKENS, window // 4)
+
+
+def _field(of: Any, name: str) -> Any:
+    return of.get(name) if isinstance(of, dict) else getattr(of, name, None)

@@ -1,0 +1,115 @@
+"""How many tokens a message takes: a cheap estimate, corrected by what the provider counted.
+
+The estimate looks at what is sent and not at how Python prints it. English prose has about
+3.8 characters per token; text with hardly any blanks, such as packed JSON or base64, 2.6.
+Outside ASCII, every UTF-8 byte beyond the first of a character adds a quarter of a token,
+which makes three quarters of a token per Chinese character and half of one per Russian letter.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from math import ceil
+from typing import Any
+
+PER_MESSAGE = 4
+PER_FIELD = 2
+PER_IMAGE = 1_600
+CHARS = 3.8
+DENSE_CHARS = 2.6
+FEWEST_BLANKS = 1 / 12
+PER_EXTRA_BYTE = 0.25
+
+
+def estimate_tokens(message: Mapping[str, Any]) -> int:
+    """What `message` takes in a request, roughly; computed once per message."""
+    content = message.get("content")
+    total = _tokens_in(content)
+    if message.get("tool_calls") and not _has_call_blocks(content):
+        total += _tokens_in(message["tool_calls"])
+    return PER_MESSAGE + ceil(total)
+
+
+def text_tokens(text: str) -> float:
+    """The estimate for a text on its own."""
+    if text.isascii():
+        blanks = text.count(" ") + text.count("\n")
+        return len(text) / (CHARS if blanks >= len(text) * FEWEST_BLANKS else DENSE_CHARS)
+    extra = len(text.encode("utf-8", "surrogatepass")) - len(text)
+    return len(text) / CHARS + extra * PER_EXTRA_BYTE
+
+
+def _has_call_blocks(content: Any) -> bool:
+    """Loops store a call twice, as a block and in `tool_calls`; it is sent once."""
+    return isinstance(content, list) and any(
+        isinstance(block, dict) and block.get("type") == "tool_call" for block in content
+    )
+
+
+def _tokens_in(value: Any) -> float:
+    if isinstance(value, str):
+        return text_tokens(value)
+    total = 0.0
+    waiting = [value]
+    while waiting:
+        each = waiting.pop()
+        if isinstance(each, str):
+            total += text_tokens(each)
+        elif isinstance(each, list | tuple):
+            waiting.extend(each)
+        elif isinstance(each, dict):
+            if each.get("type") == "image":
+                total += PER_IMAGE
+            else:
+                total += PER_FIELD * len(each)
+                waiting.extend(each.values())
+        elif each is not None:
+            total += 1
+    return total
+
+
+class Meter:
+    """Turns estimates into the provider's tokens: `overhead + scale * estimate`.
+
+    The overhead is what a request carries besides messages, mostly descriptions of tools.
+    After each answer both are set so that the request just counted is measured exactly.
+    """
+
+    _LEAST_TELLING = 2_000
+    _SCALES = (0.5, 3.0)
+
+    def __init__(self) -> None:
+        self.overhead = 0.0
+        self.scale = 1.0
+        self._has_counted = False
+        self._sent: int | None = None
+
+    def measure(self, estimate: int) -> int:
+        """Tokens that the provider will count for messages of this estimate."""
+        return ceil(self.overhead + self.scale * estimate)
+
+    def room(self, tokens: float) -> int:
+        """The largest estimate that measures at most `tokens`; negative if there is none."""
+        return int((tokens - self.overhead) // self.scale)
+
+    def sent(self, estimate: int) -> None:
+        """A request with messages of this estimate is on its way."""
+        self._sent = estimate
+
+    def counted(self, tokens: int) -> None:
+        """The provider counted `tokens` for a request.
+
+        Only the first plausible count after `sent()` is believed: other model calls of a
+        session, such as one that finds a title, report their usage too.
+        """
+        estimate = self._sent
+        lowest, highest = self._SCALES
+        if not estimate or tokens < estimate * lowest:
+            return
+        self._sent = None
+        if not self._has_counted or estimate < self._LEAST_TELLING:
+            self.overhead = max(0.0, tokens - estimate)
+            self._has_counted = True
+        scale = (tokens - self.overhead) / estimate
+        self.scale = min(max(scale, lowest), highest)
+        self.overhead = max(0.0, tokens - self.scale * estimate)
