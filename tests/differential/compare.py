@@ -6,6 +6,7 @@ import subprocess
 import sys
 import tempfile
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,7 @@ Answers = dict[str, dict[str, Any]]
 
 
 def peer_python() -> Path | None:
-    """The interpreter of the public kernel, if there is one: `.peer`, or what AMPLIFIER_PEER says."""
+    """The interpreter of the public kernel: the one in `.peer`, or what AMPLIFIER_PEER names."""
     named = os.environ.get("AMPLIFIER_PEER")
     if named:
         return Path(named)
@@ -54,7 +55,7 @@ def _one_process(python: Path, names: list[str]) -> tuple[Answers, str | None]:
         environment = {**os.environ, "PYTHONHASHSEED": "0"}
         environment.pop("AMPLIFIER_MODULES", None)
         command = [str(python), str(HERE / "driver.py"), str(results), *names]
-        try:
+        with suppress(subprocess.TimeoutExpired):
             subprocess.run(
                 command,
                 cwd=folder,
@@ -64,8 +65,6 @@ def _one_process(python: Path, names: list[str]) -> tuple[Answers, str | None]:
                 stdout=subprocess.DEVNULL,
                 stderr=subprocess.DEVNULL,
             )
-        except subprocess.TimeoutExpired:
-            pass
         return _read(results)
 
 
@@ -73,7 +72,9 @@ def _read(results: Path) -> tuple[Answers, str | None]:
     """The finished scripts, and the one that was running when the process ended."""
     finished: Answers = {}
     running: str | None = None
-    for line in results.read_text().splitlines() if results.exists() else ():
+    for line in results.read_text().splitlines(keepends=True) if results.exists() else ():
+        if not line.endswith("\n"):
+            break  # the process ended while it wrote
         answer = json.loads(line)
         name = answer.pop("script")
         running = None if answer else name

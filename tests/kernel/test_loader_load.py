@@ -4,6 +4,7 @@ import importlib.metadata
 import inspect
 import logging
 import os
+import subprocess
 import sys
 from pathlib import Path
 from typing import Any
@@ -445,3 +446,18 @@ async def test_a_package_that_is_the_source_does_not_expose_its_parts(tmp_path: 
     await ModuleLoader().load("tool-probe", source_hint=source)
 
     assert sys.path == [str(tmp_path / "lib"), *before]
+
+
+# -- what loading costs those who do not load ------------------------------------------
+
+
+def test_the_tools_of_loading_are_imported_by_the_first_load() -> None:
+    code = "import sys, amplifier_core; print(*sys.modules)"
+    run = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60
+    )
+
+    imported = run.stdout.split()
+    assert "amplifier_core.loader" in imported
+    late = {"amplifier_core.transports", "importlib.metadata", "tomllib", "difflib"}
+    assert late.isdisjoint(imported)

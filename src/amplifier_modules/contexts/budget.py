@@ -17,23 +17,17 @@ logger = logging.getLogger(__name__)
 async def find_budget(options: SimpleOptions, provider: Any, fallback: Callable[[], Any]) -> int:
     """Tokens for messages: what the model's window leaves, or `max_tokens`.
 
-    Asks the provider for the model in use, then for its defaults, then `fallback()`, each of
-    which may know nothing.
+    Asks the provider for the model in use, then for its defaults, then `fallback()`. Each of
+    them may know nothing.
     """
-    for ask in (_model_info(provider), _defaults(provider), fallback):
-        found = _left_by(await _answer(ask), options.output_reserve_fraction)
-        if found is not None:
-            return min(found, options.max_tokens) if options.has_own_limit else found
+    asks = (getattr(provider, "get_model_info", None), getattr(provider, "get_info", None))
+    for ask in (*asks, fallback):
+        answer = await _answer(ask)
+        for limits in (answer, _field(answer, "defaults")):
+            found = _left_by(limits, options.output_reserve_fraction)
+            if found is not None:
+                return min(found, options.max_tokens) if options.has_own_limit else found
     return options.max_tokens
-
-
-def _model_info(provider: Any) -> Callable[[], Any] | None:
-    return getattr(provider, "get_model_info", None)
-
-
-def _defaults(provider: Any) -> Callable[[], Any] | None:
-    info = getattr(provider, "get_info", None)
-    return None if info is None else lambda: _field(info(), "defaults")
 
 
 async def _answer(ask: Callable[[], Any] | None) -> Any:

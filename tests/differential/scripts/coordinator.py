@@ -48,7 +48,9 @@ def a_coordinator_of_a_session() -> Facts:
 def sessions_that_a_coordinator_refuses() -> Facts:
     return {
         "no id": outcome(lambda: ModuleCoordinator(SimpleNamespace(parent_id=None, config={}))),
-        "no config": outcome(lambda: ModuleCoordinator(SimpleNamespace(session_id="s", parent_id=None))),
+        "no config": outcome(
+            lambda: ModuleCoordinator(SimpleNamespace(session_id="s", parent_id=None))
+        ),
         "number as id": outcome(lambda: ModuleCoordinator(_session(session_id=5))),
         "object": outcome(lambda: ModuleCoordinator(object())),
     }
@@ -214,7 +216,9 @@ async def names_that_only_documents_promise() -> Facts:
     return {
         "get_all": outcome(lambda: list(made.get_all("tools"))),
         "get_mounted": outcome(lambda: list(made.get_mounted("tools"))),
-        "check_capability": outcome(lambda: [made.check_capability("c"), made.check_capability("d")]),
+        "check_capability": outcome(
+            lambda: [made.check_capability("c"), made.check_capability("d")]
+        ),
     }
 
 
@@ -246,7 +250,7 @@ async def contributions_are_collected_in_order() -> Facts:
     made.register_contributor("c", "three", lambda: later())
     made.register_contributor("c", "four", lambda: None)
     made.register_contributor("c", "five", lambda: 0)
-    made.register_contributor("c", "five", lambda: [])
+    made.register_contributor("c", "five", list)
     return {
         **facts,
         "collected": await made.collect_contributions("c"),
@@ -366,7 +370,10 @@ async def as_a_dict() -> Facts:
 
 def as_a_dict_with_systems_from_the_constructor() -> Facts:
     made = ModuleCoordinator(None, object(), object())
-    return {"approval": made.to_dict()["has_approval_provider"], "display": made.to_dict()["has_display_service"]}
+    return {
+        "approval": made.to_dict()["has_approval_provider"],
+        "display": made.to_dict()["has_display_service"],
+    }
 
 
 def as_a_dict_after_the_display_went() -> Facts:

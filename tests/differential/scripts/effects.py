@@ -70,7 +70,9 @@ async def a_stored_injection() -> Facts:
 
 
 async def a_stored_injection_with_a_role() -> Facts:
-    return await _injected(inject("be careful", context_injection_role="user", reason="r", data={"a": 1}))
+    return await _injected(
+        inject("be careful", context_injection_role="user", reason="r", data={"a": 1})
+    )
 
 
 async def an_ephemeral_injection() -> Facts:
@@ -145,7 +147,11 @@ async def injections_without_a_context() -> Facts:
     kept = await made.process_hook_result(inject("x"), "e", "hook")
     await made.mount("context", object())
     odd = await made.process_hook_result(inject("x"), "e", "hook")
-    return {"none": said(kept), "no add_message": said(odd), "counted": made._current_turn_injections}
+    return {
+        "none": said(kept),
+        "no add_message": said(odd),
+        "counted": made._current_turn_injections,
+    }
 
 
 async def a_context_that_fails() -> Facts:
@@ -235,7 +241,10 @@ async def a_display_that_uses_the_coordinator() -> Facts:
 
 async def answers_to_a_question() -> Facts:
     answers = ["Allow", "allow", "ALLOW ONCE", "Allow always", "Deny", "deny", "Yes", "", "allowed"]
-    return {answer or "(empty)": await _answered(answer, approval_prompt="Run it?") for answer in answers}
+    return {
+        answer or "(empty)": await _answered(answer, approval_prompt="Run it?")
+        for answer in answers
+    }
 
 
 async def how_a_question_is_asked() -> Facts:

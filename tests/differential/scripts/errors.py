@@ -37,7 +37,10 @@ def families_of_errors() -> Facts:
 def errors_with_all_fields() -> Facts:
     given = {"provider": "p", "model": "m", "status_code": 500, "retryable": True}
     return {
-        name: [_fields(getattr(amplifier_core, name)("boom", **given)), repr(getattr(amplifier_core, name)("boom", **given))]
+        name: [
+            _fields(getattr(amplifier_core, name)("boom", **given)),
+            repr(getattr(amplifier_core, name)("boom", **given)),
+        ]
         for name in ERRORS
     }
 
@@ -48,7 +51,9 @@ def errors_as_text() -> Facts:
         "args": LLMError("boom", provider="p").args,
         "repr": repr(LLMError("it's")),
         "full": repr(
-            RateLimitError("x", provider="p", model="m", status_code=429, retry_after=2.5, delay_multiplier=3)
+            RateLimitError(
+                "x", provider="p", model="m", status_code=429, retry_after=2.5, delay_multiplier=3
+            )
         ),
         "not retryable": repr(RateLimitError("x", retryable=False)),
         "zero": repr(LLMError("x", status_code=0, retry_after=0.0)),
@@ -67,7 +72,11 @@ def arguments_of_errors() -> Facts:
 
 def errors_of_tool_calls() -> Facts:
     error = InvalidToolCallError("x", tool_name="t", raw_arguments="{", provider="p")
-    return {"fields": _fields(error), "own": [error.tool_name, error.raw_arguments], "repr": repr(error)}
+    return {
+        "fields": _fields(error),
+        "own": [error.tool_name, error.raw_arguments],
+        "repr": repr(error),
+    }
 
 
 def errors_survive_copies() -> Facts:
@@ -107,7 +116,14 @@ def settings_of_retrying() -> Facts:
 
 
 def jitter_of_retrying() -> Facts:
-    values: Facts = {"none": None, "true": True, "false": False, "zero": 0, "half": 0.5, "text": "x"}
+    values: Facts = {
+        "none": None,
+        "true": True,
+        "false": False,
+        "zero": 0,
+        "half": 0.5,
+        "text": "x",
+    }
     return {
         name: _warned(lambda value=value: RetryConfig(jitter=value).jitter)
         for name, value in values.items()
@@ -169,7 +185,9 @@ async def delays_honour_the_server() -> Facts:
         "shorter": await _delays(RateLimitError("x", retry_after=0.1), config),
         "ignored": await _delays(RateLimitError("x", retry_after=100), deaf),
         "multiplied": await _delays(RateLimitError("x", delay_multiplier=10), config),
-        "over the cap": await _delays(RateLimitError("x", delay_multiplier=100), RetryConfig(2, 1.0, 5.0, 2.0, False)),
+        "over the cap": await _delays(
+            RateLimitError("x", delay_multiplier=100), RetryConfig(2, 1.0, 5.0, 2.0, False)
+        ),
         "odd multiplier": await _delays(RateLimitError("x", delay_multiplier=-1), config),
     }
 
@@ -178,7 +196,11 @@ async def jitter_stays_in_its_range() -> Facts:
     random.seed(1)
     _, _, delays = await _delays(RateLimitError("x"), RetryConfig(8, 1.0, 1.0, 1.0, True))
     found = [delay for _, delay, _ in delays]
-    return {"count": len(found), "within": all(0.5 <= each < 1.5 for each in found), "vary": len(set(found)) > 1}
+    return {
+        "count": len(found),
+        "within": all(0.5 <= each < 1.5 for each in found),
+        "vary": len(set(found)) > 1,
+    }
 
 
 async def retrying_until_it_works() -> Facts:
@@ -231,8 +253,8 @@ def classes_by_status() -> Facts:
 def classes_by_text() -> Facts:
     texts = [
         "Context length exceeded", "too many tokens", "maximum context size", "Rate limit hit",
-        "too many requests", "authentication failed", "bad API key", "unauthorized", "model not found",
-        "content filter", "safety system", "blocked", "boom", "", "timeout", "overloaded",
+        "too many requests", "authentication failed", "bad API key", "unauthorized",
+        "model not found", "content filter", "safety system", "blocked", "boom", "", "timeout", "overloaded",
         "rate limit: context length", "api key not found",
     ]  # fmt: skip
     return {text or "(empty)": classify_error_message(text) for text in texts}
@@ -260,11 +282,21 @@ def provider_errors_of_the_engine() -> Facts:
     from amplifier_core._engine import ProviderError
 
     full = ProviderError(
-        "x", provider="p", model="m", retry_after=2.0, delay_multiplier=5.0, retryable=True, error_type="RateLimit"
+        "x",
+        provider="p",
+        model="m",
+        retry_after=2.0,
+        delay_multiplier=5.0,
+        retryable=True,
+        error_type="RateLimit",
     )
     return {
         "full": [repr(full), str(full), full.error_type, full.retry_after],
-        "bare": [repr(ProviderError("x")), ProviderError("x").error_type, ProviderError("x").retryable],
+        "bare": [
+            repr(ProviderError("x")),
+            ProviderError("x").error_type,
+            ProviderError("x").retryable,
+        ],
         "exception": isinstance(full, Exception),
         "read only": str(outcome(lambda: setattr(full, "provider", "q")))[:6],
     }
@@ -322,7 +354,9 @@ def _resolved(*steps: Any) -> list[Any]:
     reset_request_id()
     found: list[Any] = []
     for step in steps:
-        resolved = resolve_request_id(*step) if isinstance(step, tuple) else resolve_request_id(step)
+        resolved = (
+            resolve_request_id(*step) if isinstance(step, tuple) else resolve_request_id(step)
+        )
         pair = [resolved, current_request_id()]
         found.append(["#" if each and len(each) == 36 else each for each in pair])
     reset_request_id()

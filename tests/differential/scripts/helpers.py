@@ -15,7 +15,17 @@ from amplifier_core.testing import (
     create_test_coordinator,
     wait_for,
 )
-from facts import TOOL, Facts, Named, async_message, async_outcome, folder, mounting, package, session_of
+from facts import (
+    TOOL,
+    Facts,
+    Named,
+    async_message,
+    async_outcome,
+    folder,
+    mounting,
+    package,
+    session_of,
+)
 
 
 async def a_mock_coordinator() -> Facts:
@@ -102,7 +112,11 @@ async def an_event_recorder() -> Facts:
 
 
 async def a_scripted_orchestrator() -> Facts:
-    loop, context, recorder = ScriptedOrchestrator(["one", "two"]), MockContextManager(), EventRecorder()
+    loop, context, recorder = (
+        ScriptedOrchestrator(["one", "two"]),
+        MockContextManager(),
+        EventRecorder(),
+    )
     answers = [await loop.execute("hi", context, {}, {}, recorder) for _ in range(3)]
     return {
         "answers": answers,
@@ -145,7 +159,10 @@ async def waiting_for_a_condition() -> Facts:
 
 
 async def waiting_no_time_at_all() -> Facts:
-    return {"met": await wait_for(lambda: True, timeout=0), "not met": await wait_for(lambda: False, 0)}
+    return {
+        "met": await wait_for(lambda: True, timeout=0),
+        "not met": await wait_for(lambda: False, 0),
+    }
 
 
 # -- command line ---------------------------------------------------------------------
@@ -182,21 +199,17 @@ def commands() -> Facts:
 
 
 def words_of_commands() -> Facts:
+    from amplifier_core import cli
+
     with folder() as root:
         good = str(package(root / "diff_command_words", TOOL))
         quiet = _command("validate", "tool", good, "--quiet")[1]
         listed = _command("list-types")[1]
         return {
             "quiet": "PASSED: 8/8 checks passed (0 errors, 0 warnings)" in quiet,
-            "types": [kind for kind in "provider tool hook orchestrator context".split() if kind in listed],
-            "names": _names(),
+            "types": [kind for kind in cli.VALIDATORS if kind in listed],
+            "validators": dict(cli.VALIDATORS),
         }
-
-
-def _names() -> Facts:
-    from amplifier_core import cli
-
-    return {kind: validator for kind, validator in cli.VALIDATORS.items()}
 
 
 def version_of_the_command() -> Facts:

@@ -129,7 +129,10 @@ async def handlers_build_on_each_others_changes() -> Facts:
 
 async def modified_data_beside_a_denial() -> Facts:
     plain_denial = HookResult(action="deny", reason="no")
-    return {"own data": await _said(_modify(b=2), DENY), "none": await _said(_modify(b=2), plain_denial)}
+    return {
+        "own data": await _said(_modify(b=2), DENY),
+        "none": await _said(_modify(b=2), plain_denial),
+    }
 
 
 async def modified_data_beside_a_question() -> Facts:

@@ -273,7 +273,9 @@ async def versions_of_installed_modules() -> Facts:
 
 
 def _info(info: Any) -> Facts:
-    return {name: getattr(info, name) for name in ("id", "name", "type", "mount_point", "config_schema")}
+    return {
+        name: getattr(info, name) for name in ("id", "name", "type", "mount_point", "config_schema")
+    }
 
 
 async def discovering_in_search_paths() -> Facts:
@@ -338,7 +340,11 @@ async def getting_ready_later() -> Facts:
         ready = TOOL + "\nasync def on_session_ready(coordinator): pass\n"
         sync = TOOL + "\ndef on_session_ready(coordinator): pass\n"
         marks = {}
-        for module_id, source in {"tool-diff-ab": ready, "tool-diff-ac": TOOL, "tool-diff-ad": sync}.items():
+        for module_id, source in {
+            "tool-diff-ab": ready,
+            "tool-diff-ac": TOOL,
+            "tool-diff-ad": sync,
+        }.items():
             coordinator = _resolving(repository(root, module_id, source))
             loaded = await async_outcome(lambda c=coordinator, m=module_id: ModuleLoader(c).load(m))
             mark = getattr(loaded, "__on_session_ready__", None)
@@ -366,7 +372,9 @@ async def a_whole_session_from_folders() -> Facts:
         }
 
         class Places:
-            def resolve(self, module_id: str, source_hint: Any = None, profile_hint: Any = None) -> Any:
+            def resolve(
+                self, module_id: str, source_hint: Any = None, profile_hint: Any = None
+            ) -> Any:
                 return Source(places[module_id])
 
         config = {

@@ -9,8 +9,12 @@ from pydantic import BaseModel
 
 
 def _bare(schema: Any) -> Any:
-    """A JSON schema without the words in it."""
+    """A JSON schema without the words in it, and with alternatives in one order."""
     if isinstance(schema, dict):
+        schema = {
+            key: sorted(value, key=str) if key in ("anyOf", "oneOf") else value
+            for key, value in schema.items()
+        }
         return {
             key: {name: _bare(item) for name, item in value.items()}
             if key in ("properties", "$defs")

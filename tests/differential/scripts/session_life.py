@@ -227,7 +227,12 @@ async def the_last_event() -> Facts:
     await session.initialize()
     await session.cleanup()
     ((event, data),) = heard
-    return {"event": event, "session": data["session_id"], "parent": data["parent_id"], "status": data.get("status")}
+    return {
+        "event": event,
+        "session": data["session_id"],
+        "parent": data["parent_id"],
+        "status": data.get("status"),
+    }
 
 
 async def ending_twice() -> Facts:

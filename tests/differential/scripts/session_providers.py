@@ -63,7 +63,11 @@ async def an_instance_with_the_default_name() -> Facts:
 
 async def instances_without_a_name() -> Facts:
     return {
-        "error": (await _started(entries("provider-acme", "provider-acme"), {"provider-acme": _provider("acme")}))["error"]
+        "error": (
+            await _started(
+                entries("provider-acme", "provider-acme"), {"provider-acme": _provider("acme")}
+            )
+        )["error"]
     }
 
 
@@ -83,7 +87,11 @@ async def a_failed_provider_is_rolled_back() -> Facts:
         await coordinator.mount("providers", Named("replacement"), name="acme")
         raise ValueError("boom")
 
-    modules = {"provider-acme": _provider("acme"), "provider-half": half, "provider-last": _provider("last")}
+    modules = {
+        "provider-acme": _provider("acme"),
+        "provider-half": half,
+        "provider-last": _provider("last"),
+    }
     return await _started(entries("provider-acme", "provider-half", "provider-last"), modules)
 
 

@@ -48,7 +48,10 @@ async def modules_are_mounted_in_order() -> Facts:
     config = plan(hooks=entries("h"), tools=entries("t1", "t2"), providers=entries("p1", "p2"))
     modules = {name: _logging(name, log) for name in ("t1", "t2", "h")}
     modules |= {name: _logging(name, log, "providers") for name in ("p1", "p2")}
-    modules |= {"loop": _logging("loop", log, "orchestrator"), "memory": _logging("memory", log, "context")}
+    modules |= {
+        "loop": _logging("loop", log, "orchestrator"),
+        "memory": _logging("memory", log, "context"),
+    }
     facts = await _started(config, modules)
     return {**facts, "log": log}
 

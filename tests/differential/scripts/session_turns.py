@@ -73,7 +73,9 @@ async def what_the_orchestrator_gets() -> Facts:
 
 async def orchestrators_that_take_no_coordinator() -> Facts:
     class Documented:
-        async def execute(self, prompt: str, context: Any, providers: Any, tools: Any, hooks: Any) -> str:
+        async def execute(
+            self, prompt: str, context: Any, providers: Any, tools: Any, hooks: Any
+        ) -> str:
             return "done"
 
     session = session_of(modules={"loop": mounting("orchestrator", Documented)})
@@ -314,7 +316,9 @@ async def a_whole_life_in_events() -> Facts:
 
     loop = Loop(answer)
     session = session_of(modules={"loop": mounting("orchestrator", lambda: loop)}, parent_id="p")
-    events = "session:fork session:start execution:start tool:pre tool:post execution:end session:end"
+    events = (
+        "session:fork session:start execution:start tool:pre tool:post execution:end session:end"
+    )
     heard = trace(session, events.split())
     async with session:
         await session.execute("one")

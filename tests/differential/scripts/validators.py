@@ -118,23 +118,35 @@ async def functions_that_are_no_mount() -> Facts:
         "not callable": await _checked("Tool", "mount = 5"),
         "sync": await _checked("Tool", "def mount(coordinator, config): pass"),
         "one parameter": await _checked("Tool", "async def mount(coordinator): pass"),
-        "any parameters": await _checked("Tool", TOOL.replace("coordinator, config=None", "*a, **k").replace(
-            "await coordinator", "coordinator, config = a\n    await coordinator")),
+        "any parameters": await _checked(
+            "Tool",
+            TOOL.replace("coordinator, config=None", "*a, **k").replace(
+                "await coordinator", "coordinator, config = a\n    await coordinator"
+            ),
+        ),
     }
 
 
 async def modules_that_mount_nothing() -> Facts:
     nothing = "async def mount(coordinator, config): pass"
-    return {kind: await _checked(kind, nothing) for kind in ("Provider", "Tool", "Orchestrator", "Context")}
+    return {
+        kind: await _checked(kind, nothing)
+        for kind in ("Provider", "Tool", "Orchestrator", "Context")
+    }
 
 
 async def a_hook_that_listens_to_nothing() -> Facts:
-    return {"hook": (await _checked("Hook", "async def mount(coordinator, config): pass"))["passed"]}
+    return {
+        "hook": (await _checked("Hook", "async def mount(coordinator, config): pass"))["passed"]
+    }
 
 
 async def modules_that_return_a_cleanup() -> Facts:
     source = "async def mount(coordinator, config):\n    return lambda: None"
-    return {kind: await _checked(kind, source) for kind in ("Provider", "Tool", "Orchestrator", "Context")}
+    return {
+        kind: await _checked(kind, source)
+        for kind in ("Provider", "Tool", "Orchestrator", "Context")
+    }
 
 
 async def modules_that_raise() -> Facts:
@@ -159,30 +171,49 @@ async def tools_with_a_fault() -> Facts:
 async def providers_with_a_fault() -> Facts:
     return {
         "no name": await _checked("Provider", PROVIDER.replace('name = "probe"', 'name = ""')),
-        "odd info": await _checked("Provider", PROVIDER.replace("return ProviderInfo", "return dict")),
-        "failing info": await _checked(
-            "Provider", PROVIDER.replace("return ProviderInfo", "raise ValueError('x')\n        return dict")
+        "odd info": await _checked(
+            "Provider", PROVIDER.replace("return ProviderInfo", "return dict")
         ),
-        "sync models": await _checked("Provider", PROVIDER.replace("async def list_models", "def list_models")),
-        "sync complete": await _checked("Provider", PROVIDER.replace("async def complete", "def complete")),
+        "failing info": await _checked(
+            "Provider",
+            PROVIDER.replace("return ProviderInfo", "raise ValueError('x')\n        return dict"),
+        ),
+        "sync models": await _checked(
+            "Provider", PROVIDER.replace("async def list_models", "def list_models")
+        ),
+        "sync complete": await _checked(
+            "Provider", PROVIDER.replace("async def complete", "def complete")
+        ),
         "no complete": await _checked("Provider", PROVIDER.replace("def complete", "def run")),
     }
 
 
 async def loops_and_hooks_with_a_fault() -> Facts:
     return {
-        "sync loop": await _checked("Orchestrator", LOOP.replace("async def execute", "def execute")),
-        "few parameters": await _checked("Orchestrator", LOOP.replace(", tools, hooks, **kwargs", "")),
+        "sync loop": await _checked(
+            "Orchestrator", LOOP.replace("async def execute", "def execute")
+        ),
+        "few parameters": await _checked(
+            "Orchestrator", LOOP.replace(", tools, hooks, **kwargs", "")
+        ),
         "no execute": await _checked("Orchestrator", LOOP.replace("execute", "run")),
-        "broken hook": await _checked("Hook", HOOK.replace("coordinator.hooks", "coordinator.nothing")),
-        "by slot": await _checked("Hook", HOOK.replace("coordinator.hooks", "coordinator.get('hooks')")),
+        "broken hook": await _checked(
+            "Hook", HOOK.replace("coordinator.hooks", "coordinator.nothing")
+        ),
+        "by slot": await _checked(
+            "Hook", HOOK.replace("coordinator.hooks", "coordinator.get('hooks')")
+        ),
     }
 
 
 async def contexts_with_a_fault() -> Facts:
     return {
-        "sync add": await _checked("Context", CONTEXT.replace("async def add_message", "def add_message")),
-        "no message": await _checked("Context", CONTEXT.replace("add_message(self, message)", "add_message(self)")),
+        "sync add": await _checked(
+            "Context", CONTEXT.replace("async def add_message", "def add_message")
+        ),
+        "no message": await _checked(
+            "Context", CONTEXT.replace("add_message(self, message)", "add_message(self)")
+        ),
     }
 
 
@@ -190,14 +221,19 @@ async def contexts_with_fewer_methods() -> Facts:
     older = CONTEXT.replace("set_messages", "compact").replace("clear", "forget")
     return {
         "older contract": (await _checked("Context", older))["passed"],
-        "no add_message": (await _checked("Context", CONTEXT.replace("add_message", "append")))["passed"],
-        "no get_messages": (await _checked("Context", CONTEXT.replace("get_messages(self)", "read(self)")))["passed"],
+        "no add_message": (await _checked("Context", CONTEXT.replace("add_message", "append")))[
+            "passed"
+        ],
+        "no get_messages": (
+            await _checked("Context", CONTEXT.replace("get_messages(self)", "read(self)"))
+        )["passed"],
     }
 
 
 async def configs_reach_the_module() -> Facts:
     source = TOOL.replace(
-        "    await coordinator.mount", "    if not config.get('key'): return\n    await coordinator.mount"
+        "    await coordinator.mount",
+        "    if not config.get('key'): return\n    await coordinator.mount",
     )
     return {
         "without": (await _checked("Tool", source))["passed"],
@@ -346,7 +382,9 @@ def results_of_plan_validation() -> Facts:
 
 
 def constants_of_plan_validation() -> Facts:
-    names = "REQUIRED_SECTIONS OPTIONAL_SECTIONS REQUIRED_SESSION_FIELDS REQUIRED_MODULE_SPEC_FIELDS"
+    names = (
+        "REQUIRED_SECTIONS OPTIONAL_SECTIONS REQUIRED_SESSION_FIELDS REQUIRED_MODULE_SPEC_FIELDS"
+    )
     return {name: sorted(getattr(MountPlanValidator, name)) for name in names.split()}
 
 
@@ -362,7 +400,12 @@ def results_on_the_wire() -> Facts:
         "odd action": count(validate_hook_result({"action": "explode"})),
         "all odd": count(
             validate_hook_result(
-                {"action": "x", "context_injection_role": "x", "user_message_level": "x", "approval_default": "x"}
+                {
+                    "action": "x",
+                    "context_injection_role": "x",
+                    "user_message_level": "x",
+                    "approval_default": "x",
+                }
             )
         ),
         "none": count(validate_hook_result({"user_message_level": None})),

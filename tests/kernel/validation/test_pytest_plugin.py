@@ -1,5 +1,6 @@
 """The pytest plugin: which module it takes the tests to be about, and what fixtures it gives."""
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -246,7 +247,6 @@ def test_next():
 
     result.assert_outcomes(passed=2)
     said = "".join(result.outlines).replace(".", "")
-    assert [word for word in ("tested", "closed", "ended", "next") if word in said]
     positions = [said.index(word) for word in ("tested", "closed", "ended", "next")]
     assert positions == sorted(positions)
 
@@ -309,7 +309,7 @@ sys.exit(pytest.main(["-q", "-p", "amplifier_core.pytest_plugin", "-c", "none.in
     done = subprocess.run(
         [sys.executable, "-c", script],
         cwd=here,
-        env={"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"},
+        env={**os.environ, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1", "PYTEST_ADDOPTS": ""},
         capture_output=True,
         text=True,
         timeout=60,

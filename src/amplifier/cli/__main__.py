@@ -1,0 +1,5 @@
+"""Lets `python -m amplifier.cli` do what the `amplifier` command does."""
+
+from . import main
+
+main()

@@ -1,0 +1,68 @@
+"""The built-in mount plan: which modules a session gets when nobody says otherwise."""
+
+from __future__ import annotations
+
+import os
+from difflib import get_close_matches
+from importlib.metadata import entry_points
+from typing import Any
+
+EMBEDDED = "provider-local"
+
+CREDENTIALS: dict[str, tuple[str, ...]] = {
+    "provider-anthropic": ("ANTHROPIC_API_KEY",),
+    "provider-openai": ("OPENAI_API_KEY",),
+    "provider-gemini": ("GOOGLE_API_KEY", "GEMINI_API_KEY"),
+    "provider-azure-openai": ("AZURE_OPENAI_API_KEY", "AZURE_OPENAI_KEY"),
+    "provider-ollama": ("OLLAMA_HOST",),
+}
+"""Environment variables that show that a provider can be used, best provider first."""
+
+
+class PlanError(Exception):
+    """No plan can be made; the message says what is missing."""
+
+
+def default_plan(provider: str | None = None, model: str | None = None) -> dict[str, Any]:
+    """A plan for one provider: the named one, one with credentials, or the embedded model.
+
+    Raises:
+        PlanError: there is no such provider.
+    """
+    module = _provider_module(provider)
+    config: dict[str, Any] = {"default_model": model} if model else {}
+    plan: dict[str, Any] = {
+        "session": {
+            "orchestrator": {"module": "loop-streaming"},
+            "context": {"module": "context-simple"},
+        },
+        "providers": [{"module": module, "config": config}],
+        "tools": [{"module": "tool-look"}],
+    }
+    if module == EMBEDDED:
+        _make_a_demonstration(plan)
+    return plan
+
+
+def _make_a_demonstration(plan: dict[str, Any]) -> None:
+    """A model this small decides nothing well: one forced call, then one short answer."""
+    plan["session"]["orchestrator"]["config"] = {"max_iterations": 2}
+    plan["providers"][0]["config"] |= {"force_tool_call": True, "max_tokens": 120}
+
+
+def _provider_module(named: str | None) -> str:
+    offered = {point.name for point in entry_points(group="amplifier.modules")}
+    providers = sorted(name for name in offered if name.startswith("provider-"))
+    if named is None:
+        return next((name for name in CREDENTIALS if name in offered and _has_key(name)), EMBEDDED)
+    module = named if named.startswith("provider-") else f"provider-{named}"
+    if module not in offered:
+        near = get_close_matches(module, providers, n=1)
+        known = ", ".join(name.removeprefix("provider-") for name in providers)
+        advice = f"Did you mean {near[0].removeprefix('provider-')!r}?" if near else ""
+        raise PlanError(f"There is no provider {named!r}. {advice or f'Installed: {known}.'}")
+    return module
+
+
+def _has_key(module: str) -> bool:
+    return any(os.environ.get(name) for name in CREDENTIALS[module])

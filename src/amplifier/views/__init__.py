@@ -1,0 +1,40 @@
+"""What a person or a program sees of a session. stdout is for the answer, stderr for the rest."""
+
+from __future__ import annotations
+
+from typing import Any, Protocol
+
+from amplifier_core import AmplifierSession
+
+
+class View(Protocol):
+    """Follows a session by its events and reports how it ended."""
+
+    def attach(self, session: AmplifierSession) -> None:
+        """Listen to the session's events."""
+
+    def answered(self, text: str) -> None:
+        """The turn is over."""
+
+    def failed(self, message: str) -> int:
+        """There is no answer; returns the exit code that says so."""
+
+
+def view_for(output_format: str) -> View:
+    if output_format == "json":
+        from .document import DocumentView
+
+        return DocumentView()
+    from .terminal import TerminalView
+
+    return TerminalView()
+
+
+def models_in_use(session: AmplifierSession) -> tuple[str, str]:
+    """The provider's display name and its model, as far as it tells them."""
+    providers: dict[str, Any] = session.coordinator.get("providers") or {}
+    for name, provider in providers.items():
+        info = provider.get_info()
+        model = getattr(provider, "default_model", None) or info.defaults.get("model")
+        return info.display_name or name, str(model or name)
+    return "none", "none"

@@ -1,0 +1,111 @@
+"""What requests show of the history. It only grows, except when a compaction replaces it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from amplifier_core.message_models import Message
+
+from amplifier_modules.contexts.entries import Entry
+
+NO_RESULT = "[There is no result: the call was interrupted before it answered.]"
+
+
+class View:
+    """Entries in an order that every provider accepts: results right behind their call.
+
+    Two things can come between them in the history. What hooks inject while tools run moves
+    behind the results. A user's or the model's next message shows that a call was given up,
+    by a crash or a cancellation; it is then answered with a note.
+    """
+
+    def __init__(self, entries: Iterable[Entry] = (), *, has_prompt_factory: bool = False) -> None:
+        self.entries: list[Entry] = []
+        self.tokens = 0
+        """The estimate of everything shown."""
+        self.removed = 0
+        """Messages that compactions took out."""
+        self.floor = 0
+        """The estimate right after the last compaction."""
+        self.compacted_at = 0
+        """The budget of the last compaction; 0 if there was none."""
+        self._has_prompt_factory = has_prompt_factory
+        self._dicts: list[dict[str, Any]] = []
+        self._messages: list[Message] = []
+        self._units = 0
+        self._open: dict[str, int] = {}
+        self._answered: set[str] = set()
+        self._held: list[Entry] = []
+        for entry in entries:
+            self.append(entry)
+
+    def __len__(self) -> int:
+        return len(self.entries) + len(self._held)
+
+    def append(self, entry: Entry) -> None:
+        if self._has_prompt_factory and entry.is_static_prompt:
+            return
+        if entry.answers and not entry.calls:
+            self._append_result(entry)
+            return
+        if self._open and entry.role != "system" and not entry.is_injected:
+            self._give_up_open_calls()
+        if self._open:
+            self._held.append(entry)
+            self.tokens += entry.tokens
+            return
+        self._show(entry, self._next_unit())
+        for call in entry.calls:
+            self._open[call] = entry.unit
+            self._answered.discard(call)
+
+    def _append_result(self, entry: Entry) -> None:
+        wanted = [call for call in entry.answers if call in self._open]
+        if not wanted and self._answered.issuperset(entry.answers):
+            return  # too late, or said twice: providers refuse a second answer
+        unit = self._open[wanted[0]] if wanted else self._next_unit()
+        self._show(entry, unit)
+        for call in wanted:
+            del self._open[call]
+            self._answered.add(call)
+        if not self._open:
+            self._release()
+
+    def _give_up_open_calls(self) -> None:
+        for call in list(self._open):
+            note = {"role": "tool", "tool_call_id": call, "content": NO_RESULT}
+            self._append_result(Entry({**note, "metadata": {"source": "context"}}))
+
+    def _release(self) -> None:
+        held, self._held = self._held, []
+        for entry in held:
+            self.tokens -= entry.tokens
+            self._show(entry, self._next_unit())
+
+    def _next_unit(self) -> int:
+        self._units += 1
+        return self._units
+
+    def _show(self, entry: Entry, unit: int) -> None:
+        entry.unit = unit
+        self.entries.append(entry)
+        self._dicts.append(entry.message)
+        self.tokens += entry.tokens
+
+    def replace(self, entries: Sequence[Entry]) -> None:
+        """Show these in place of what is shown; held-back entries wait on."""
+        self.entries = list(entries)
+        self._dicts = [entry.message for entry in entries]
+        self._messages = []
+        self.tokens = sum(entry.tokens for entry in (*entries, *self._held))
+
+    def dicts(self) -> list[dict[str, Any]]:
+        """The messages, in a new list."""
+        return [*self._dicts, *(entry.message for entry in self._held)]
+
+    def messages(self) -> list[Message]:
+        """The same, validated. Each message is validated once and then reused."""
+        fresh = self.entries[len(self._messages) :]
+        self._messages.extend(entry.validated() for entry in fresh)
+        return [*self._messages, *(entry.validated() for entry in self._held)]

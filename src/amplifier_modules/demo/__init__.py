@@ -1,0 +1,1 @@
+"""A tool for the very first run: it looks, and touches nothing."""
