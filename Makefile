@@ -29,7 +29,7 @@ endef
 
 .PHONY: help
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z]+:.*## /{printf "make %-6s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z]+:.*## /{printf "make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 .PHONY: run
 run: .venv/ready ## run one scripted session: prompt, model, tool, answer
@@ -37,6 +37,7 @@ run: .venv/ready ## run one scripted session: prompt, model, tool, answer
 
 .PHONY: test
 test: lint ## every check and every test, with the coverage gate
+	@$(MAKE) .peer/ready || echo 'No public kernel to be had: the tests that compare with it are skipped.'
 	@rm -rf $(REPORTS) && mkdir -p $(REPORTS)
 	@echo "Tests run in random order; \`make test SEED=$(SEED)\` repeats this one."
 	@$(COVERAGE) run -m pytest -n $(WORKERS) --randomly-seed=$(SEED)
@@ -54,6 +55,10 @@ lint: .venv/ready
 	@$(BIN)/ruff format --check || { echo 'Run `make fmt` to format them.'; exit 1; }
 	@$(BIN)/mypy
 	@report=$$($(BIN)/lint-imports --no-logo 2>&1) || { echo "$$report"; exit 1; }; echo "$$report" | tail -n 1
+
+.PHONY: differential
+differential: .venv/ready .peer/ready ## compare what this kernel and the public one do
+	@$(BIN)/python -m pytest -n $(WORKERS) tests/differential
 
 .PHONY: bench
 bench: .venv/ready .peer/ready ## compare with the public kernel, in minutes (a look: BENCH=--quick)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 from .utils.spelling import did_you_mean
 
@@ -40,8 +40,7 @@ class Entry:
     raw: dict[str, Any]
 
 
-@dataclass(frozen=True, slots=True)
-class MountPlan:
+class MountPlan(NamedTuple):
     """All modules of a session, in the order they are mounted."""
 
     entries: list[Entry]

@@ -21,6 +21,7 @@ __all__ = ["CancellationState", "CancellationToken"]
 logger = logging.getLogger(__name__)
 
 StateName = Literal["none", "graceful", "immediate"]
+_URGENCY: dict[StateName, int] = {"none": 0, "graceful": 1, "immediate": 2}
 CancelCallback = Callable[[], object] | Callable[[], Awaitable[object]]
 
 # One lock for all tokens: requests are rare, tokens are many, and a request may walk
@@ -70,24 +71,24 @@ class CancellationToken:
 
     def request_graceful(self) -> bool:
         """Ask to stop once running tools are done. False if already asked."""
-        return self._raise_to("graceful", unless=("graceful", "immediate"))
+        return self._raise_to("graceful")
 
     def request_immediate(self) -> bool:
         """Ask to stop without waiting for anything. False if already asked."""
-        return self._raise_to("immediate", unless=("immediate",))
+        return self._raise_to("immediate")
 
     def request_cancellation(self) -> None:
         self.request_graceful()
 
-    def _raise_to(self, state: StateName, unless: tuple[StateName, ...]) -> bool:
+    def _raise_to(self, state: StateName) -> bool:
         with _lock:
-            if self._state in unless:
+            if _URGENCY[self._state] >= _URGENCY[state]:
                 return False
             reached = [self]
             while reached:
                 token = reached.pop()
                 # A cycle of children ends here: a token that does not change stops the walk.
-                if token._state not in unless:
+                if _URGENCY[token._state] < _URGENCY[state]:
                     token._state = state
                     reached += token._children
             return True
@@ -119,10 +120,7 @@ class CancellationToken:
         typed("A child", child, CancellationToken)
         with _lock:
             self._children.append(child)
-            if self.is_immediate:
-                child.request_immediate()
-            elif self.is_graceful:
-                child.request_graceful()
+            child._raise_to(self._state)
 
     def unregister_child(self, child: CancellationToken) -> None:
         with _lock:

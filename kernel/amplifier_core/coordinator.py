@@ -337,10 +337,8 @@ class ModuleCoordinator:
 
     async def request_cancel(self, immediate: bool = False) -> None:
         """Ask the running turn to stop; the orchestrator sees it at its next look."""
-        if immediate:
-            self._cancellation.request_immediate()
-        else:
-            self._cancellation.request_graceful()
+        token = self._cancellation
+        token.request_immediate() if immediate else token.request_graceful()
 
     def reset_turn(self) -> None:
         """Begin a new turn's injection budget."""
@@ -385,7 +383,5 @@ def _name_of(module: Any, mount_point: str) -> str:
 
 
 def _log_contributor(contributor: dict[str, Any], channel: str, error: BaseException) -> None:
-    logger.warning(
-        "Contributor '%s' on channel '%s' failed: %s",
-        contributor["name"], channel, str(error) or type(error).__name__,
-    )  # fmt: skip
+    name, text = contributor["name"], str(error) or type(error).__name__
+    logger.warning("Contributor '%s' on channel '%s' failed: %s", name, channel, text)

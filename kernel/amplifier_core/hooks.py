@@ -140,10 +140,12 @@ class HookRegistry:
             for each in names:
                 own = name if name is not None else f"_auto_{each}_{uuid4()}"
                 self._serial += 1
-                added.append(
-                    _Registration(each, handler, priority, own, self._serial, guard, timeout)
-                )
-            self._add(added)
+                new = _Registration(each, handler, priority, own, self._serial, guard, timeout)
+                group = self._registered.setdefault(each, [])
+                group.append(new)
+                group.sort(key=_order)
+                added.append(new)
+            self._compile(set(names))
         return Unregister(self, added)
 
     on = register
@@ -171,13 +173,6 @@ class HookRegistry:
 
     def _all(self) -> list[_Registration]:
         return [each for group in self._registered.values() for each in group]
-
-    def _add(self, registrations: list[_Registration]) -> None:
-        for added in registrations:
-            group = self._registered.setdefault(added.event, [])
-            group.append(added)
-            group.sort(key=_order)
-        self._compile({added.event for added in registrations})
 
     def _remove(self, registrations: list[_Registration]) -> None:
         with _changing:
@@ -353,15 +348,12 @@ async def _within(timeout: float | None, answer: Awaitable[Any]) -> Any:
 
 def _failed(hook: _Registration, event: str, error: BaseException) -> HookResult | None:
     """What a handler that raised amounts to: nothing, or a denial if it is a guard."""
-    what = safe_text(error)
+    what, where = safe_text(error), f"for event {event!r} (handler {hook.name!r})"
     if isinstance(error, TimeoutError):
-        logger.warning("Hook handler timed out for event %r (handler %r)", event, hook.name)
+        logger.warning("Hook handler timed out %s", where)
         what = f"it gave no answer within {hook.timeout} s" if hook.timeout else what
     else:
-        logger.error(
-            "Hook handler error for event %r (handler %r): %s",
-            event, hook.name, what, exc_info=error,
-        )  # fmt: skip
+        logger.error("Hook handler error %s: %s", where, what, exc_info=error)
     return deny(f"Guard {hook.name!r} failed on {event!r}: {what}") if hook.guard else None
 
 

@@ -16,7 +16,7 @@ from uuid import uuid4
 
 from . import _session_exec, _session_init
 from ._session_init import _safe_exception_str, initialize_session
-from .coordinator import ModuleCoordinator
+from .coordinator import ModuleCoordinator, _read_only
 from .events import CANCEL_COMPLETED, SESSION_END, SESSION_RESUME, SESSION_START
 from .loader import ModuleLoader
 from .models import SessionStatus
@@ -69,13 +69,8 @@ class AmplifierSession:
         hooks.set_default_fields(session_id=self.session_id, parent_id=parent_id)
         hooks._tap = partial(_session_exec.count_event, self.status)
 
-    @property
-    def is_resumed(self) -> bool:
-        return self._is_resumed
-
-    @property
-    def initialized(self) -> bool:
-        return self._initialized
+    is_resumed: bool = _read_only("_is_resumed")
+    initialized: bool = _read_only("_initialized")
 
     @property
     def loader(self) -> ModuleLoader:

@@ -12,7 +12,7 @@ from typing import Any
 
 HERE = Path(__file__).resolve().parent
 REPO = HERE.parents[1]
-DEADLINE = 60
+DEADLINE = 120
 
 Answers = dict[str, dict[str, Any]]
 

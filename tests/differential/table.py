@@ -2,6 +2,7 @@
 
 import tomllib
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 TABLE = Path(__file__).resolve().parent / "differences.toml"
@@ -19,14 +20,15 @@ class Difference:
     why: str
 
 
-def differences() -> list[Difference]:
+@cache
+def differences() -> tuple[Difference, ...]:
     """Every row, in the order it was written.
 
     Raises:
         TypeError: a row lacks a column or has one too many.
     """
     rows = tomllib.loads(TABLE.read_text())["difference"]
-    return [Difference(**{**row, "facts": tuple(row["facts"])}) for row in rows]
+    return tuple(Difference(**{**row, "facts": tuple(row["facts"])}) for row in rows)
 
 
 def listed(script: str) -> set[str]:

@@ -1,6 +1,8 @@
 """Every script says the same on this kernel and on the public one, or the table says why not."""
 
+import fcntl
 import json
+import os
 from pathlib import Path
 
 import pytest
@@ -13,12 +15,20 @@ SCRIPTS = script_names()
 
 
 @pytest.fixture(scope="session")
-def both() -> tuple[Answers, Answers]:
-    """What our kernel and the public one answer to every script."""
+def both(tmp_path_factory: pytest.TempPathFactory) -> tuple[Answers, Answers]:
+    """What our kernel and the public one answer to every script; workers ask only once."""
     peer = peer_python()
     if peer is None:
         pytest.skip("There is no public kernel to compare with. `make differential` installs it.")
-    return answers_of_both(peer, SCRIPTS)
+    own = tmp_path_factory.getbasetemp()
+    folder = own.parent if "PYTEST_XDIST_WORKER" in os.environ else own
+    with (folder / "differential.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        known = folder / "differential.json"
+        if not known.exists():
+            known.write_text(json.dumps(answers_of_both(peer, SCRIPTS)))
+        ours, theirs = json.loads(known.read_text())
+        return ours, theirs
 
 
 @pytest.mark.parametrize("script", SCRIPTS)

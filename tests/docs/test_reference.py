@@ -24,7 +24,7 @@ def sections() -> dict[str, tuple[type, str]]:
     for page in sorted(PAGES.glob("*.md")):
         text = page.read_text()
         marks = list(CLASS.finditer(text))
-        ends = [mark.start() for mark in marks[1:]] + [len(text)]
+        ends = [*(mark.start() for mark in marks), len(text)][1:]
         for mark, end in zip(marks, ends, strict=True):
             kind = getattr(importlib.import_module(mark["module"]), mark["name"])
             found[mark["name"]] = (kind, text[mark.end() : end])
@@ -79,7 +79,7 @@ def test_every_public_method_is_described_with_its_exact_signature(name: str) ->
 @pytest.mark.parametrize("name", SECTIONS)
 def test_every_public_attribute_is_named(name: str) -> None:
     kind, text = SECTIONS[name]
-    words = set(re.findall(r"\w+", " ".join(re.findall(r"`[^`]+`", text))))
+    words = set(re.findall(r"\w+", " ".join(re.findall(r"`[^`\n]+`", text))))
 
     assert [each for each in vars(kind) if not each.startswith("_") and each not in words] == []
 

@@ -241,9 +241,9 @@ def test_a_request_that_interrupts_another_one_does_not_wait_for_it() -> None:
     class Interrupted(CancellationToken):
         """Stands for a signal that arrives while a request is being passed on."""
 
-        def request_graceful(self) -> bool:
+        def _raise_to(self, state: Any) -> bool:
             parent.request_immediate()
-            return super().request_graceful()
+            return super()._raise_to(state)
 
     parent, child = token_in("graceful"), Interrupted()
 

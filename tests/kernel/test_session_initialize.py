@@ -402,3 +402,17 @@ async def test_the_older_way_to_enter_a_session_still_works() -> None:
 
     assert await _session_aenter(session) is session
     assert session.initialized
+
+
+async def test_a_bare_coordinator_hears_of_failed_modules_though_it_keeps_no_status() -> None:
+    coordinator = MockCoordinator()
+    loader: Any = MemoryLoader()
+    coordinator.loader = loader
+    heard: list[str] = []
+    coordinator.hooks.register(
+        "module:load_failed", lambda event, data: heard.append(data["module_id"])
+    )
+
+    await initialize_session(plan(tools=entries("tool-missing")), coordinator, "id", None)
+
+    assert heard == ["tool-missing"]

@@ -28,6 +28,8 @@ from math import ceil
 from amplifier_modules.contexts.entries import Entry
 from amplifier_modules.contexts.shortening import shortened_result, stubbed_user_message
 
+_REMOVABLE = ("other", "result")
+
 
 @dataclass(frozen=True)
 class Protection:
@@ -133,15 +135,18 @@ class _Run:
             self._remove_unit(unit)
 
     def _remove_unit(self, unit: list[int]) -> None:
-        kinds = {self._before[index].kind for index in unit}
-        if kinds == {"user"}:
+        entries = [self._before[index] for index in unit]
+        if entries[0].kind == "user":
+            if unit[0] != self._task:
+                self._stub(unit[0])
+        elif all(entry.kind in _REMOVABLE for entry in entries):
             for index in unit:
-                if index != self._task:
-                    self._stub(index)
-        elif kinds <= {"other", "result"}:
-            for index in unit:
-                entry, self._now[index] = self._now[index], None
-                self.tokens -= entry.tokens if entry is not None else 0
+                self._take_out(index)
+
+    def _take_out(self, index: int) -> None:
+        entry, self._now[index] = self._now[index], None
+        if entry is not None:
+            self.tokens -= entry.tokens
             self._reached = self._level
 
     def _stub_the_task(self, _until: int, goal: int) -> None:
@@ -154,8 +159,9 @@ class _Run:
             self._put(index, stubbed_user_message(entry))
 
     def _put(self, index: int, entry: Entry | None) -> None:
-        if entry is not None:
-            self.tokens += entry.tokens - self._before[index].tokens
+        before = self._now[index]
+        if entry is not None and before is not None:
+            self.tokens += entry.tokens - before.tokens
             self._now[index] = entry
             self._reached = self._level
 

@@ -42,7 +42,7 @@ class Entry:
 
     @property
     def source(self) -> Any:
-        return _metadata(self.message).get("source")
+        return metadata_of(self.message).get("source")
 
     @property
     def is_injected(self) -> bool:
@@ -52,13 +52,16 @@ class Entry:
     @property
     def is_static_prompt(self) -> bool:
         """Whether a system prompt factory takes its place."""
-        pinned = _metadata(self.message).get("pinned")
+        pinned = metadata_of(self.message).get("pinned")
         return self.role == "system" and not self.is_injected and not pinned
 
     def with_message(self, message: dict[str, Any]) -> Entry:
-        """The same entry with a shorter message."""
-        entry = Entry(message)
-        entry.unit = self.unit
+        """The same entry with another content."""
+        entry = Entry.__new__(Entry)
+        entry.message, entry.tokens = message, estimate_tokens(message)
+        entry.role, entry.kind, entry.unit = self.role, self.kind, self.unit
+        entry.calls, entry.answers = self.calls, self.answers
+        entry._validated = None
         return entry
 
     def validated(self) -> Message:
@@ -69,7 +72,7 @@ class Entry:
 
 
 def _kind(entry: Entry) -> Kind:
-    metadata = _metadata(entry.message)
+    metadata = metadata_of(entry.message)
     if entry.role in ("system", "developer") or metadata.get("pinned"):
         return "kept"
     if metadata.get("source") == NOTICE_SOURCE:
@@ -79,7 +82,8 @@ def _kind(entry: Entry) -> Kind:
     return "user" if entry.role == "user" else "other"
 
 
-def _metadata(message: dict[str, Any]) -> dict[str, Any]:
+def metadata_of(message: dict[str, Any]) -> dict[str, Any]:
+    """The metadata, or nothing if it is not what it should be."""
     metadata = message.get("metadata")
     return metadata if isinstance(metadata, dict) else {}
 

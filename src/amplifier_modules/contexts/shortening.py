@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from amplifier_modules.contexts.entries import Entry, text_of
+from amplifier_modules.contexts.entries import Entry, metadata_of, text_of
 
 WORTH_STUBBING = 80
 PREVIEW = 50
@@ -26,9 +26,9 @@ def shortened_result(entry: Entry, chars: int) -> Entry | None:
 
 
 def _whereabouts(message: dict[str, Any]) -> str:
-    metadata = message.get("metadata")
-    spill = metadata.get("spill") if isinstance(metadata, dict) else None
-    return f"; the full text is in {spill['path']!r}" if isinstance(spill, dict) else ""
+    spill = metadata_of(message).get("spill")
+    path = spill.get("path") if isinstance(spill, dict) else None
+    return f"; the full text is in {path!r}" if path else ""
 
 
 def _shortened_block(block: Any, note: str, chars: int) -> Any:

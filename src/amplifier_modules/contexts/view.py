@@ -27,7 +27,7 @@ class View:
         self.removed = 0
         """Messages that compactions took out."""
         self.floor = 0
-        """The estimate right after the last compaction."""
+        """The estimate, without more messages, that the last compaction came down to."""
         self.compacted_at = 0
         """The budget of the last compaction; 0 if there was none."""
         self._has_prompt_factory = has_prompt_factory
@@ -40,18 +40,23 @@ class View:
         for entry in entries:
             self.append(entry)
 
+    @property
+    def held_tokens(self) -> int:
+        """The part of the estimate that waits behind open calls."""
+        return sum(entry.tokens for entry in self._held)
+
     def __len__(self) -> int:
         return len(self.entries) + len(self._held)
 
     def append(self, entry: Entry) -> None:
         if self._has_prompt_factory and entry.is_static_prompt:
             return
-        if entry.answers and not entry.calls:
+        if entry.answers:
             self._append_result(entry)
             return
-        if self._open and entry.role != "system" and not entry.is_injected:
+        if self._open and entry.role in ("user", "assistant") and not entry.is_injected:
             self._give_up_open_calls()
-        if self._open:
+        if self._open and entry.kind != "result":
             self._held.append(entry)
             self.tokens += entry.tokens
             return
@@ -98,14 +103,16 @@ class View:
         self.entries = list(entries)
         self._dicts = [entry.message for entry in entries]
         self._messages = []
-        self.tokens = sum(entry.tokens for entry in (*entries, *self._held))
+        self.tokens = sum(entry.tokens for entry in entries) + self.held_tokens
 
-    def dicts(self) -> list[dict[str, Any]]:
-        """The messages, in a new list."""
-        return [*self._dicts, *(entry.message for entry in self._held)]
+    def dicts(self, prompt: Entry | None) -> list[dict[str, Any]]:
+        """The messages behind the system prompt, in a new list."""
+        first = () if prompt is None else (prompt.message,)
+        return [*first, *self._dicts, *(entry.message for entry in self._held)]
 
-    def messages(self) -> list[Message]:
+    def messages(self, prompt: Entry | None) -> list[Message]:
         """The same, validated. Each message is validated once and then reused."""
         fresh = self.entries[len(self._messages) :]
         self._messages.extend(entry.validated() for entry in fresh)
-        return [*self._messages, *(entry.validated() for entry in self._held)]
+        first = () if prompt is None else (prompt.validated(),)
+        return [*first, *self._messages, *(entry.validated() for entry in self._held)]

@@ -6,9 +6,9 @@ from typing import Any
 
 from amplifier_core.message_models import ChatRequest
 
-from .loop import Loop
-from .options import BasicSettings
-from .turn import Turn
+from amplifier_modules.loops.loop import Loop
+from amplifier_modules.loops.options import BasicSettings
+from amplifier_modules.loops.turn import Turn
 
 __amplifier_module_type__ = "orchestrator"
 

@@ -12,9 +12,9 @@ from typing import Any
 from amplifier_core.events import CONTEXT_PRE_COMPACT, SESSION_END, SESSION_START
 from amplifier_core.message_models import ToolCall
 
-from .loop import Loop
-from .options import LoopSettings
-from .turn import Turn
+from amplifier_modules.loops.loop import Loop
+from amplifier_modules.loops.options import LoopSettings
+from amplifier_modules.loops.turn import Turn
 
 __amplifier_module_type__ = "orchestrator"
 

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import logging
 from typing import Any
 
 from amplifier_core.message_models import ChatRequest, ToolCall
 
-from .options import LoopSettings
-from .turn import Turn
+from amplifier_modules.loops.options import LoopSettings
+from amplifier_modules.loops.turn import Turn
+
+logger = logging.getLogger(__name__)
 
 
 class Loop:
@@ -15,6 +18,8 @@ class Loop:
 
     name = "loop"
     first_iteration = 0
+    answers_without_provider = True
+    """Whether a missing provider is told in the answer; otherwise it is raised."""
     settings: LoopSettings
 
     def __init__(self, coordinator: Any, settings: LoopSettings) -> None:
@@ -42,19 +47,15 @@ class Loop:
     def reasoning_effort(self) -> str | None:
         return None
 
-    def choose_provider(self, providers: dict[str, Any]) -> tuple[str, Any]:
-        """Name and provider for this turn.
-
-        Raises:
-            RuntimeError: there is none.
-        """
+    def choose_provider(self, providers: dict[str, Any]) -> str:
+        """Name of the provider for this turn; there is at least one."""
         wanted = self.settings.default_provider
         if wanted in providers:
-            return wanted, providers[wanted]
-        if not providers:
-            raise RuntimeError("No provider is mounted. Add one to the mount plan.")
+            return wanted
         name = min(providers, key=lambda each: _priority(providers[each]))
-        return name, providers[name]
+        if wanted is not None:
+            logger.warning("There is no provider %r; %r is used instead", wanted, name)
+        return name
 
     async def turn_starts(self, turn: Turn) -> None:
         """Called before the prompt is stored."""
@@ -67,7 +68,7 @@ class Loop:
         return await turn.provider.complete(request)
 
     async def select(
-        self, turn: Turn, call: ToolCall, about: dict[str, Any]
+        self, turn: Turn, call: ToolCall, about: dict[str, Any], later: list[Any]
     ) -> tuple[ToolCall, str | None]:
         """Which tool really serves a call, or why none does."""
         return call, None
@@ -84,7 +85,7 @@ class Loop:
         return False
 
     async def turn_ends(self, turn: Turn, text: str) -> None:
-        """Called when a turn is over, on every path."""
+        """Called once when a turn is over, on every path, before that is announced."""
 
 
 def _priority(provider: Any) -> float:

@@ -6,22 +6,22 @@ from typing import Any
 
 from pydantic import Field
 
-from ..settings import Settings
+from amplifier_modules.settings import Settings
 
 
 class LoopSettings(Settings):
-    """What every loop understands."""
+    """What every loop understands: all there is to loop-events."""
 
-    max_iterations: int = -1
+    max_iterations: int = Field(-1, ge=-1)
     """Model calls per turn; -1 means no limit."""
     default_provider: str | None = None
     """Mount name of the provider to use; otherwise the lowest priority number wins."""
-    max_parallel_tools: int = Field(8, ge=1)
     tool_timeout: float = Field(3600.0, ge=0)
     """Seconds that one tool call may take; 0 means no limit."""
 
-    def is_last(self, calls_made: int) -> bool:
-        return 0 <= self.max_iterations <= calls_made
+    @property
+    def most_parallel_tools(self) -> int:
+        return 1
 
 
 class BasicSettings(LoopSettings):
@@ -29,6 +29,11 @@ class BasicSettings(LoopSettings):
 
     extended_thinking: bool = False
     reasoning_effort: str | None = None
+    max_parallel_tools: int = Field(8, ge=1)
+
+    @property
+    def most_parallel_tools(self) -> int:
+        return self.max_parallel_tools
 
 
 class StreamingSettings(BasicSettings):

@@ -2,22 +2,58 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 from amplifier_core.llm_errors import InvalidToolCallError, LLMError
-from amplifier_core.message_models import ChatResponse, ToolCall
+from amplifier_core.message_models import ChatResponse, Message, ToolCall
+from pydantic import BaseModel
 
-WORTH_SHOWING = 200
+_ABSENT = object()
 
 
-def check(response: Any, provider_name: str) -> None:
-    """Refuse what cannot be a response at all."""
-    if not hasattr(response, "content"):
-        raise LLMError(
-            f"Provider {provider_name!r} answered with {type(response).__name__}, "
-            f"not with a ChatResponse. Report this to its author.",
-            provider=provider_name,
-        )
+class Reply:
+    """A response, read once; a response that nothing can be made of is refused.
+
+    Raises:
+        LLMError: the response has no readable content.
+        InvalidToolCallError: a call has no name, no id of its own or no mapping as arguments.
+    """
+
+    __slots__ = ("blocks", "calls", "content", "metadata", "usage")
+
+    content: str | list[dict[str, Any]]
+    """As a context keeps it: text, or a list of dicts."""
+    blocks: list[Any]
+    """What to announce: the blocks made for display, else those of the content."""
+
+    def __init__(self, provider: Any, response: Any) -> None:
+        self.content = _plain_content(response)
+        self.calls = calls_in(provider, response)
+        metadata = getattr(response, "metadata", None)
+        self.metadata = metadata if isinstance(metadata, dict) else None
+        usage: Any = getattr(response, "usage", None)
+        self.usage = usage.model_dump() if isinstance(usage, BaseModel) else usage
+        blocks = _made_for_display(response)
+        if isinstance(blocks, list) and blocks:
+            self.blocks = [_display_block(block) for block in blocks]
+        else:
+            self.blocks = self.content if isinstance(self.content, list) else []
+
+    @property
+    def text(self) -> str:
+        return text_of(self.content)
+
+    def content_with(self, calls: list[ToolCall]) -> str | list[dict[str, Any]]:
+        """The content without blocks of any other calls: nobody will ever answer those."""
+        if not self.content or isinstance(self.content, str):
+            return self.content or ""
+        ids = {call.id for call in calls}
+        return [
+            block
+            for block in self.content
+            if block.get("type") != "tool_call" or block.get("id") in ids
+        ]
 
 
 def text_of(content: Any) -> str:
@@ -32,66 +68,72 @@ def _field(block: Any, name: str) -> Any:
     return block.get(name) if isinstance(block, dict) else getattr(block, name, None)
 
 
-def stored_content(content: Any) -> Any:
-    """Content as a context keeps it: text, or a list of dicts."""
+def _plain_content(response: Any) -> str | list[dict[str, Any]]:
+    content = getattr(response, "content", _ABSENT)
     if content is None or isinstance(content, str):
         return content or ""
-    return [block if isinstance(block, dict) else _dumped(block) for block in content]
+    if not isinstance(content, list):
+        raise _unreadable(response)
+    if all(isinstance(block, BaseModel) for block in content):
+        return [block.model_dump(exclude_none=True) for block in content]
+    try:
+        # Not built by the model classes: an unknown block would spoil every later request.
+        plain = [_display_block(block) for block in content]
+        message = Message.model_validate({"role": "assistant", "content": plain})
+    except (AttributeError, ValueError) as error:
+        raise _unreadable(response) from error
+    return [block.model_dump(exclude_none=True) for block in message.content]  # type: ignore[union-attr]
 
 
-def _dumped(block: Any) -> dict[str, Any]:
-    dumped: dict[str, Any] = block.model_dump(exclude_none=True)
-    return dumped
+def _unreadable(response: Any) -> LLMError:
+    return LLMError(
+        f"The provider answered with {type(response).__name__}, whose content cannot be read. "
+        f"Report this to the provider's author."
+    )
+
+
+def _made_for_display(response: Any) -> Any:
+    if response.__class__ is ChatResponse:
+        # A model looks for absent attributes the slow way.
+        return (response.model_extra or {}).get("content_blocks")
+    return getattr(response, "content_blocks", None)
+
+
+def _display_block(block: Any) -> dict[str, Any]:
+    if isinstance(block, dict):
+        return block
+    dump = getattr(block, "to_dict", None)
+    plain: dict[str, Any] = dump() if dump is not None else block.model_dump(exclude_none=True)
+    return plain
 
 
 def calls_in(provider: Any, response: Any) -> list[ToolCall]:
-    """The tool calls of a response, each with an id of its own.
-
-    Raises:
-        InvalidToolCallError: a call has no name or no arguments that are a mapping.
-    """
+    """The tool calls of a response, each with an id of its own."""
     parse = getattr(provider, "parse_tool_calls", None)
-    given = parse(response) if parse is not None else getattr(response, "tool_calls", None)
-    calls = [_as_call(call) for call in given or ()]
-    if len({call.id for call in calls}) < len(calls):
+    given = parse(response) if parse is not None else None
+    if not given:
+        own = getattr(response, "tool_calls", None)
+        given = own if isinstance(own, list) else []
+    calls = [call if call.__class__ is ToolCall else _as_call(call) for call in given]
+    if len(calls) > 1 and len({call.id for call in calls}) < len(calls):
         raise InvalidToolCallError("Two tool calls of one response have the same id.")
     return calls
 
 
 def _as_call(call: Any) -> ToolCall:
-    if isinstance(call, ToolCall):
-        return call
     name = _field(call, "name") or _field(call, "tool")
     arguments = _field(call, "arguments")
     try:
+        if isinstance(arguments, str):
+            arguments = json.loads(arguments or "{}")
         return ToolCall(id=_field(call, "id"), name=name, arguments=arguments or {})
     except ValueError as error:
         raise InvalidToolCallError(
-            f"A tool call is malformed: it needs an id, a name and arguments, got name {name!r}."
+            f"A tool call is malformed: it needs an id, a name and arguments, got name {name!r}.",
+            tool_name=name if isinstance(name, str) else None,
         ) from error
 
 
-def display_blocks(response: Any) -> list[Any]:
-    """The blocks to announce: those made for display, else the content itself."""
-    if response.__class__ is ChatResponse:
-        # A model looks for absent attributes the slow way.
-        blocks = (response.model_extra or {}).get("content_blocks")
-    else:
-        blocks = getattr(response, "content_blocks", None)
-    if not blocks:
-        content = getattr(response, "content", None)
-        blocks = content if isinstance(content, list) else []
-    return blocks
-
-
-def block_type(block: Any) -> str:
-    kind = _field(block, "type")
+def block_type(block: dict[str, Any]) -> str:
+    kind = block.get("type")
     return str(getattr(kind, "value", kind))
-
-
-def plain_block(block: Any) -> Any:
-    """A block as a dict for events."""
-    if isinstance(block, dict):
-        return block
-    to_dict = getattr(block, "to_dict", None)
-    return to_dict() if to_dict is not None else _dumped(block)

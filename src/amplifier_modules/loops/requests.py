@@ -6,57 +6,90 @@ import logging
 from typing import Any
 
 from amplifier_core.message_models import Message, ToolSpec
-from amplifier_core.models import ContextInjection
+from amplifier_core.models import ContextInjection, HookResult
 
 logger = logging.getLogger(__name__)
+
+_NO_INJECTION: dict[str, Any] = {
+    "context_injections": [],
+    "context_injection": None,
+    "ephemeral": False,
+    "append_to_last_tool_result": False,
+}
 
 
 class Injections:
     """Texts that hooks want the model to read in its next request, and never again."""
 
     def __init__(self) -> None:
-        self._waiting: list[tuple[str, str, bool]] = []
-        self._kept: list[tuple[str, str, bool]] = []
+        self._of_the_turn: list[ContextInjection] = []
+        self._of_the_request: list[ContextInjection] = []
+        self._queued: list[ContextInjection] = []
 
-    def add(self, verdict: Any) -> None:
-        """Queue what is left in a processed hook result."""
-        if verdict.action != "inject_context":
-            return
-        items = getattr(verdict, "context_injections", None) or [_scalar_form(verdict)]
-        for item in items:
-            if item.ephemeral and item.content:
-                self._waiting.append((item.content, item.role, item.append_to_last_tool_result))
+    def queue(self, verdict: Any) -> None:
+        """Keep what is left in a processed hook result for the next request."""
+        if verdict.action == "inject_context":
+            self._queued += _ephemeral(verdict)
 
-    def add_text(self, text: str, role: str) -> None:
-        self._waiting.append((text, role, False))
+    def begin_request(self, verdict: Any) -> None:
+        """Take what was injected for one request only; a repeated request asks for it anew."""
+        asks = verdict.action == "inject_context"
+        self._of_the_request = _ephemeral(verdict) if asks else []
+
+    def add_text(self, text: str) -> None:
+        self._queued.append(ContextInjection(content=text, role="user", ephemeral=True))
 
     def keep_for_the_whole_turn(self) -> None:
         """Repeat what is queued so far in every request, not only in the next one."""
-        self._kept += self._waiting
-        self._waiting.clear()
+        self._of_the_turn += self._queued
+        self._queued.clear()
 
-    def apply(self, messages: list[Message]) -> list[Message]:
-        """A list that ends with the queued texts; the messages themselves stay as they are."""
-        if not self._waiting and not self._kept:
+    def applied_to(self, messages: list[Message]) -> list[Message]:
+        """A list that ends with the injections; the messages themselves stay as they are."""
+        if not (self._queued or self._of_the_request or self._of_the_turn):
             return messages
         messages = list(messages)
-        for text, role, to_tool_result in [*self._kept, *self._waiting]:
-            if to_tool_result and messages and messages[-1].role == "tool":
-                messages[-1] = _with_text(messages[-1], text)
+        for item in [*self._of_the_turn, *self._of_the_request, *self._queued]:
+            if item.append_to_last_tool_result and messages and messages[-1].role == "tool":
+                messages[-1] = _with_text(messages[-1], item.content)
             else:
-                messages.append(Message.model_validate({"role": role, "content": text}))
-        self._waiting.clear()
+                fields = {"role": item.role, "content": item.content}
+                messages.append(Message.model_validate(fields))
         return messages
 
+    def were_read(self) -> None:
+        """The model has answered the request that they were in."""
+        if self._queued:
+            self._queued.clear()
 
-def _scalar_form(verdict: Any) -> ContextInjection:
-    """The one injection that a result of the older form describes."""
-    return ContextInjection(
-        content=verdict.context_injection or "",
+
+def injected(verdict: Any) -> list[ContextInjection]:
+    """What a hook result injects: its list, or the one item that the older form describes."""
+    if verdict.context_injections:
+        return list(verdict.context_injections)
+    if verdict.action != "inject_context" or not verdict.context_injection:
+        return []
+    item = ContextInjection(
+        content=verdict.context_injection,
         role=verdict.context_injection_role,
         ephemeral=verdict.ephemeral,
         append_to_last_tool_result=verdict.append_to_last_tool_result,
     )
+    return [item]
+
+
+def _ephemeral(verdict: Any) -> list[ContextInjection]:
+    return [item for item in injected(verdict) if item.ephemeral and item.content]
+
+
+def without_injections(verdict: Any) -> tuple[Any, HookResult | None]:
+    """A hook result split in two: the rest of it, and its injections if it has any."""
+    items = injected(verdict)
+    if not items:
+        return verdict, None
+    action = "continue" if verdict.action == "inject_context" else verdict.action
+    rest = verdict.model_copy(update={**_NO_INJECTION, "action": action})
+    return rest, HookResult(action="inject_context", context_injections=items)
 
 
 def _with_text(message: Message, text: str) -> Message:
@@ -70,16 +103,22 @@ def _with_text(message: Message, text: str) -> Message:
 
 async def messages_for(context: Any, provider: Any) -> list[Message]:
     """The conversation as the context wants it sent, by the newest contract it keeps."""
-    validated = getattr(context, "get_validated_messages", None)
-    if validated is not None:
-        ready: list[Message] = await validated(provider=provider)
+    # Looked up on the class: a stand-in that answers to any name does not really have it.
+    if hasattr(type(context), "get_validated_messages"):
+        ready: list[Message] = await context.get_validated_messages(provider=provider)
         return ready
-    for_request = getattr(context, "get_messages_for_request", None)
-    if for_request is not None:
-        stored = await for_request(provider=provider)
+    if hasattr(context, "get_messages_for_request"):
+        stored = await context.get_messages_for_request(provider=provider)
     else:
-        stored = await context.get_messages()
+        stored = await stored_messages(context)
     return [Message.model_validate(message) for message in stored]
+
+
+async def stored_messages(context: Any) -> list[Any]:
+    """The whole history."""
+    if hasattr(context, "get_messages"):
+        return list(await context.get_messages())
+    return list(context.messages)
 
 
 def tool_specs(tools: dict[str, Any]) -> list[ToolSpec]:
@@ -88,15 +127,16 @@ def tool_specs(tools: dict[str, Any]) -> list[ToolSpec]:
 
 def _spec(name: str, tool: Any) -> ToolSpec:
     schema = getattr(tool, "input_schema", None)
+    description = getattr(tool, "description", None)
     fields = {
         "name": name,
-        "description": getattr(tool, "description", None),
+        "description": description if isinstance(description, str) else None,
         "parameters": schema if isinstance(schema, dict) else {"type": "object", "properties": {}},
     }
-    native = getattr(tool, "native_tool_spec", None)
-    if isinstance(native, dict) and native.get("type"):
-        try:
+    try:
+        native = getattr(tool, "native_tool_spec", None)
+        if isinstance(native, dict) and native.get("type"):
             return ToolSpec.model_validate({**fields, **native})
-        except ValueError:
-            logger.warning("Tool %r has an unusable native_tool_spec; it is left out", name)
+    except Exception:
+        logger.warning("Tool %r: its native_tool_spec is unusable", name, exc_info=True)
     return ToolSpec.model_validate(fields)

@@ -14,12 +14,12 @@ from typing import Any
 from amplifier_core.llm_errors import StreamError
 from amplifier_core.message_models import ChatRequest
 
-from . import replies
-from .basic import BasicLoop
-from .options import StreamingSettings
-from .steering import Steering
-from .turn import Turn
-from .watch import Wait
+from amplifier_modules.loops import replies
+from amplifier_modules.loops.basic import BasicLoop
+from amplifier_modules.loops.options import StreamingSettings
+from amplifier_modules.loops.steering import Steering
+from amplifier_modules.loops.turn import Turn
+from amplifier_modules.loops.watch import Wait
 
 __amplifier_module_type__ = "orchestrator"
 

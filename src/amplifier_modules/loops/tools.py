@@ -3,23 +3,21 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import logging
 import os
-from collections.abc import Awaitable
 from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Any
 
 from amplifier_core.events import TOOL_ERROR, TOOL_POST, TOOL_PRE
 from amplifier_core.message_models import ToolCall
-from amplifier_core.models import ToolResult
 
-from .calls import RunningCall
-from .schedule import touched, waits
-from .watch import Wait
+from amplifier_modules.loops import results
+from amplifier_modules.loops.calls import RunningCall
+from amplifier_modules.loops.schedule import touched, waits
+from amplifier_modules.loops.watch import Wait, being_cancelled, to_the_end
 
 if TYPE_CHECKING:
-    from .turn import Turn
+    from amplifier_modules.loops.turn import Turn
 
 logger = logging.getLogger(__name__)
 
@@ -33,17 +31,30 @@ class ToolCalls:
         self._group = _new_group_id()
         self.answers: dict[str, Any] = {}
         """Message content by call id, for the calls that are over."""
+        self._later: dict[str, list[tuple[str, Any]]] = {call.id: [] for call in calls}
+
+    @property
+    def injections(self) -> list[tuple[str, Any]]:
+        """What hooks injected, by event, in the order of the calls.
+
+        It had to wait: nothing may be stored between a call and its result.
+        """
+        return [each for found in self._later.values() for each in found]
 
     async def run(self) -> None:
         """Run all calls: side by side up to the cap, those that share a file in order."""
-        if len(self._calls) == 1:
-            await self._run(self._calls[0])
+        most = self._turn.settings.most_parallel_tools
+        if len(self._calls) > 1 and most > 1:
+            await self._run_together(most)
         else:
-            await self._run_together()
+            for call in self._calls:
+                await self._run(call)
 
-    async def _run_together(self) -> None:
-        order = waits([self._touched(call) for call in self._calls])
-        free = asyncio.Semaphore(self._turn.settings.max_parallel_tools)
+    async def _run_together(self, most: int) -> None:
+        base = PurePath(self._turn.capability("session.working_dir") or Path.cwd())
+        tools = self._turn.tools
+        order = waits([touched(tools.get(c.name), c.arguments, base) for c in self._calls])
+        free = asyncio.Semaphore(most)
         tasks: list[asyncio.Task[None]] = []
 
         async def in_order(call: ToolCall, earlier: list[int]) -> None:
@@ -55,46 +66,47 @@ class ToolCalls:
         for call, earlier in zip(self._calls, order, strict=True):
             tasks.append(asyncio.create_task(in_order(call, earlier)))
         try:
-            await asyncio.gather(*tasks)
-        finally:
-            # Also when this task was cancelled, or a hook ended the process: none stays behind.
+            await asyncio.wait(tasks)
+        except asyncio.CancelledError:
             for task in tasks:
                 task.cancel()
-            await asyncio.gather(*tasks, return_exceptions=True)
-
-    def _touched(self, call: ToolCall) -> Any:
-        base = self._turn.capability("session.working_dir") or Path.cwd()
-        return touched(self._turn.tools.get(call.name), call.arguments, PurePath(base))
+            await to_the_end(asyncio.wait(tasks))
+            raise
 
     async def _run(self, call: ToolCall) -> None:
-        cancellation = self._turn.cancellation
-        if cancellation is not None:
-            cancellation.register_tool_start(call.id, _display_name(call))
+        turn = self._turn
+        if turn.cancellation is not None:
+            turn.cancellation.register_tool_start(call.id, _display_name(call))
         try:
-            with RunningCall(self._turn.coordinator, call.id, self._group):
+            with RunningCall(turn.dispatch, call.id, self._group):
                 self.answers[call.id] = await self._answer(call)
+        except Exception as error:
+            # Not the tool's failure: a hook's wish that cannot be carried out, for example.
+            logger.exception("A call of tool %r could not be made", call.name)
+            self.answers[call.id] = f"The call could not be made: {results.said(error)}"
         finally:
-            if cancellation is not None:
-                cancellation.register_tool_complete(call.id)
+            if turn.cancellation is not None:
+                turn.cancellation.register_tool_complete(call.id)
 
     async def _answer(self, call: ToolCall) -> Any:
+        turn, later = self._turn, self._later[call.id]
         about = {
             "tool_name": call.name,
             "tool_input": call.arguments,
             "tool_call_id": call.id,
             "parallel_group_id": self._group,
         }
-        call, refusal = await self._turn.loop.select(self._turn, call, about)
+        call, refusal = await turn.loop.select(turn, call, about, later)
         if refusal is not None:
             return refusal
-        verdict = await self._turn.ask(TOOL_PRE, about)
+        verdict = await turn.ask(TOOL_PRE, about, later)
         if verdict.action == "deny":
             return f"Denied by hook: {verdict.reason or 'no reason given'}"
-        changed = (verdict.data or {}).get("tool_input")
-        if isinstance(changed, dict) and changed is not call.arguments:
-            about["tool_input"] = changed
+        changed = (verdict.data or about).get("tool_input")
+        if changed is not call.arguments and isinstance(changed, dict):
+            about = {**about, "tool_input": changed}
         result = await self._result(call, about)
-        return await self._posted(result, about)
+        return await self._posted(result, about, later)
 
     async def _result(self, call: ToolCall, about: dict[str, Any]) -> Any:
         """What the tool returned, or a failed result that says what went wrong."""
@@ -102,43 +114,47 @@ class ToolCalls:
         if tool is None:
             known = ", ".join(sorted(self._turn.tools)) or "none"
             message = f"Tool '{call.name}' not found. Available tools: {known}."
-            return await self._failed(about, {"type": "ToolNotFound", "msg": message}, message)
+            return await self._failed(about, "ToolNotFound", message, message)
         try:
-            return await self._in_time(tool.execute(about["tool_input"]))
+            return results.as_result(await self._in_time(tool, about["tool_input"]))
+        except asyncio.CancelledError as error:
+            if being_cancelled():
+                raise
+            reason: BaseException = error
         except Exception as error:
-            text = str(error) or type(error).__name__
-            logger.debug("Tool %r raised", call.name, exc_info=error)
-            details = {"type": type(error).__name__, "msg": text}
-            return await self._failed(about, details, f"Error executing tool: {text}")
+            reason = error
+        logger.debug("Tool %r raised", call.name, exc_info=reason)
+        text = results.said(reason)
+        message = f"Error executing tool: {text}"
+        return await self._failed(about, type(reason).__name__, text, message)
 
-    async def _in_time(self, work: Awaitable[Any]) -> Any:
+    async def _in_time(self, tool: Any, arguments: dict[str, Any]) -> Any:
         limit = self._turn.settings.tool_timeout
         if not limit:
-            return await work
+            return await tool.execute(arguments)
         with Wait(self._turn.watch, limit):
-            return await work
+            return await tool.execute(arguments)
 
-    async def _failed(
-        self, about: dict[str, Any], error: dict[str, Any], message: str
-    ) -> ToolResult:
-        result = ToolResult(success=False, output=message, error={"message": message, **error})
+    async def _failed(self, about: dict[str, Any], kind: str, text: str, message: str) -> Any:
+        result = results.failed(message, kind)
+        error = {"type": kind, "msg": text}
         # The result rides along: it says that this call's `tool:post` is still to come.
-        payload = {**about, "error": error, "result": _shown(result)}
+        payload = {**about, "error": error, "result": results.shown(result)}
         await self._turn.hooks.emit(TOOL_ERROR, payload)
         await self._turn.loop.tool_failed(self._turn, about, error)
         return result
 
-    async def _posted(self, result: Any, about: dict[str, Any]) -> Any:
+    async def _posted(self, result: Any, about: dict[str, Any], later: list[Any]) -> Any:
         """Tell the hooks, and take the result as they leave it."""
-        shown = _shown(result)
-        verdict = await self._turn.ask(TOOL_POST, {**about, "result": shown})
-        self._turn.injections.add(verdict)
-        posted = (verdict.data or {}).get("result", shown)
-        if posted is not shown and posted != shown:
-            return (
-                json.dumps(posted, default=str) if isinstance(posted, dict | list) else str(posted)
-            )
-        return _content(result)
+        shown = results.shown(result)
+        try:
+            verdict = await self._turn.ask(TOOL_POST, {**about, "result": shown}, later)
+            posted = (verdict.data or {}).get("result", shown)
+            if posted is not shown and posted != shown:
+                result = results.as_result(posted)
+        except Exception:
+            logger.exception("What hooks want after tool %r cannot be done", about["tool_name"])
+        return results.content(result)
 
 
 def _new_group_id() -> str:
@@ -147,42 +163,6 @@ def _new_group_id() -> str:
     return f"{digits[:8]}-{digits[8:12]}-4{digits[13:16]}-a{digits[17:20]}-{digits[20:]}"
 
 
-def cancelled_answer(call: ToolCall) -> str:
-    """What stands in for the result of a call that was cut off."""
-    return json.dumps(
-        {"error": "The tool call was cancelled.", "cancelled": True, "tool": call.name}
-    )
-
-
 def _display_name(call: ToolCall) -> str:
     agent = call.arguments.get("agent") if call.name == "delegate" else None
     return agent if isinstance(agent, str) else call.name
-
-
-def _shown(result: Any) -> Any:
-    """A result as events carry it: plain data, never the bytes of pictures."""
-    present = getattr(result, "safe_hook_presentation", None)
-    if present is not None:
-        return present()
-    dump = getattr(result, "model_dump", None)
-    return dump() if dump is not None else result
-
-
-def _content(result: Any) -> Any:
-    """A result as the model reads it: text, or text and pictures."""
-    serialize = getattr(result, "get_serialized_output", None)
-    text = serialize() if serialize is not None else _as_text(result)
-    blocks = getattr(result, "content", None)
-    if not isinstance(blocks, list) or not blocks:
-        return text
-    return [_plain(block) for block in blocks]
-
-
-def _plain(block: Any) -> Any:
-    return block if isinstance(block, dict) else block.model_dump(exclude_none=True)
-
-
-def _as_text(result: Any) -> str:
-    if isinstance(result, dict | list):
-        return json.dumps(result, default=str)
-    return "Success" if result is None else str(result)

@@ -7,8 +7,8 @@ stored tool call has exactly one stored result, and the turn ends with an assist
 from __future__ import annotations
 
 import asyncio
+import inspect
 import logging
-from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from amplifier_core.events import (
@@ -16,6 +16,7 @@ from amplifier_core.events import (
     CANCEL_REQUESTED,
     CONTENT_BLOCK_END,
     CONTENT_BLOCK_START,
+    CONTEXT_PRE_COMPACT,
     EXECUTION_END,
     EXECUTION_START,
     ORCHESTRATOR_COMPLETE,
@@ -25,21 +26,27 @@ from amplifier_core.events import (
     PROVIDER_REQUEST,
     PROVIDER_RESPONSE,
 )
-from amplifier_core.llm_errors import LLMError
-from amplifier_core.message_models import ChatRequest, ToolCall
+from amplifier_core.llm_errors import ContextLengthError, LLMError
+from amplifier_core.message_models import ChatRequest
+from amplifier_core.models import HookResult
 
-from . import replies
-from .requests import Injections, messages_for, tool_specs
-from .tools import ToolCalls, cancelled_answer
-from .watch import Watch
+from amplifier_modules.loops import history, requests
+from amplifier_modules.loops.calls import Dispatch
+from amplifier_modules.loops.replies import Reply, block_type
+from amplifier_modules.loops.results import said
+from amplifier_modules.loops.tools import ToolCalls
+from amplifier_modules.loops.watch import Interrupted, Watch, being_cancelled, to_the_end
 
 if TYPE_CHECKING:
-    from .loop import Loop
+    from amplifier_modules.loops.loop import Loop
 
 logger = logging.getLogger(__name__)
 
 MOST_EMPTY_REPLIES = 3
-CUT_OFF = "[This turn was cut off before it was finished.]"
+PREVIEW_LENGTH = 200
+SECONDS_PER_CLOSING_STEP = 10.0
+NO_PROVIDER = "No provider is mounted. Add one to the mount plan."
+NO_ANSWER = "The model gave no answer. Ask again, or try another model."
 WRAP_UP = (
     '<system-reminder source="orchestrator-loop-limit">'
     "Finish now: answer with what you have found so far and say what is left to do. "
@@ -58,24 +65,30 @@ class Turn:
         self.settings = loop.settings
         self.coordinator = loop.coordinator
         self.cancellation = getattr(loop.coordinator, "cancellation", None)
+        self.dispatch = Dispatch(loop.coordinator)
+        self.watch = Watch(self.cancellation)
         self.prompt = prompt
         self.context = context
         self.providers = providers or {}
         self.tools = tools or {}
         self.hooks = hooks
-        self.injections = Injections()
-        self.watch = Watch()
+        self.injections = requests.Injections()
         self.model_calls = 0
         self.status = "success"
+        self.text = ""
+        """The latest answer."""
         self.provider_name = ""
         self.provider: Any = None
         self.extra: dict[str, Any] = {}
         """What a loop adds to `orchestrator:complete`."""
-        self._answered = False
+        self._prompt_is_stored = False
+        self._calls: ToolCalls | None = None
         self._empty_replies = 0
+        self._has_compacted = False
         self._cancel_announced = False
         self._request: ChatRequest | None = None
         self._request_tools: list[tuple[str, Any]] = []
+        self._endings = [self._end_of_loop, self._end_of_execution, self._end_of_turn]
 
     # -- the whole --------------------------------------------------------------------
 
@@ -83,35 +96,60 @@ class Turn:
         verdict = await self.ask(PROMPT_SUBMIT, {"prompt": self.prompt})
         if verdict.action == "deny":
             return _denied(verdict)
-        self.injections.add(verdict)
+        self.injections.queue(verdict)
+        try:
+            await self._begin()
+            await self._answer()
+            await self._finish()
+        except GeneratorExit:
+            raise  # the event loop is gone, and nothing can be awaited any more
+        except BaseException as error:
+            await to_the_end(self._break_off(error))
+            raise
+        return self.text
+
+    async def _begin(self) -> None:
         await self.hooks.emit(EXECUTION_START, {"prompt": self.prompt})
         await self.loop.turn_starts(self)
-        try:
-            await self.context.add_message({"role": "user", "content": self.prompt})
-            text = await self._converse()
-        except BaseException as error:
-            await self._broken_off(error)
-            raise
-        await self._finished(text)
-        return text
+        await self.context.add_message({"role": "user", "content": self.prompt})
+        self._prompt_is_stored = True
 
-    async def _converse(self) -> str:
-        self.provider_name, self.provider = self.loop.choose_provider(self.providers)
-        while True:
+    async def _answer(self) -> None:
+        try:
+            with self.watch:
+                await self._converse()
+        except Interrupted:
+            await self._stop()
+
+    async def _converse(self) -> None:
+        if not self.providers:
+            return await self._do_without_provider()
+        self.provider_name = self.loop.choose_provider(self.providers)
+        self.provider = self.providers[self.provider_name]
+        most = self.settings.max_iterations
+        is_over = False
+        while not is_over:
             if self.is_cancelled:
-                return await self._cancelled()
-            if self.settings.is_last(self.model_calls):
-                self.status = "incomplete"
-                return await self._wrap_up()
+                return await self._stop()
             await self.loop.before_step(self)
-            answer = await self._step()
+            is_last = 0 <= most <= self.model_calls
+            is_over = await (self._wrap_up() if is_last else self._step())
             await asyncio.sleep(0)  # let other sessions have their turn
-            if answer is not None:
-                return answer
+        return None
+
+    async def _do_without_provider(self) -> None:
+        if not self.loop.answers_without_provider:
+            raise RuntimeError(NO_PROVIDER)
+        self.status = "error"
+        await self.say(NO_PROVIDER)
 
     @property
     def is_cancelled(self) -> bool:
         return self.cancellation is not None and self.cancellation.is_cancelled
+
+    @property
+    def must_stop(self) -> bool:
+        return self.cancellation is not None and self.cancellation.is_immediate
 
     @property
     def iteration(self) -> int:
@@ -120,220 +158,303 @@ class Turn:
     def capability(self, name: str) -> Any:
         return self.coordinator.get_capability(name) if self.coordinator is not None else None
 
-    async def ask(self, event: str, data: dict[str, Any]) -> Any:
-        """Emit an event whose outcome matters, and have it carried out."""
+    # -- hooks ------------------------------------------------------------------------
+
+    async def ask(
+        self, event: str, data: dict[str, Any], later: list[tuple[str, Any]] | None = None
+    ) -> Any:
+        """Emit an event whose outcome matters, and have it carried out.
+
+        What is injected goes into `later`, if given, and is left to `inject`.
+        """
         verdict = await self.hooks.emit(event, data)
-        if self.coordinator is None or _needs_nothing(verdict):
+        if _needs_nothing(verdict):
             return verdict
+        if later is not None:
+            verdict, injection = requests.without_injections(verdict)
+            if injection is not None:
+                later.append((event, injection))
+        return await self._carried_out(event, verdict)
+
+    async def _carried_out(self, event: str, verdict: Any) -> Any:
+        if self.coordinator is None:
+            return await self._carried_out_alone(verdict)
         processed = await self.coordinator.process_hook_result(verdict, event, self.loop.name)
         if processed.data is None and verdict.data is not None:
             processed = processed.model_copy(update={"data": verdict.data})
         return processed
 
+    async def _carried_out_alone(self, verdict: Any) -> Any:
+        """Without a coordinator there is nobody to ask, and injections are stored here."""
+        if verdict.action == "ask_user":
+            return HookResult(action="deny", reason="There is nobody to ask for approval.")
+        for item in requests.injected(verdict):
+            if not item.ephemeral:
+                await self.context.add_message({"role": item.role, "content": item.content})
+        return verdict
+
+    async def _inject(self, event: str, injection: HookResult) -> None:
+        try:
+            self.injections.queue(await self._carried_out(event, injection))
+        except Exception:
+            logger.exception("What a hook injected on %r is lost", event)
+
     # -- one step ---------------------------------------------------------------------
 
-    async def _step(self) -> str | None:
-        """One model call and the tools it asks for; the answer, if it is one."""
-        about = {"provider": self.provider_name, "iteration": self.iteration}
+    async def _step(self) -> bool:
+        """One model call and the tools it asks for; whether the turn is over."""
+        if not await self._may_ask({}):
+            return True
+        request = await self._new_request()
+        try:
+            reply = await self._ask_model(request)
+        except Exception as error:
+            return await self._survived(error, request)
+        if reply is None:
+            await self._stop()
+            return True
+        await self._announce(reply)
+        if not reply.calls:
+            return await self._take_answer(reply)
+        await self._run_tools(reply)
+        return False
+
+    async def _may_ask(self, more: dict[str, Any]) -> bool:
+        """Whether hooks let the request pass; a denial is the answer."""
+        about = {"provider": self.provider_name, "iteration": self.iteration, **more}
         verdict = await self.ask(PROVIDER_REQUEST, about)
-        if verdict.action == "deny":
-            return await self.say(_denied(verdict))
-        self.injections.add(verdict)
-        try:
-            response, calls = await self._call_model()
-        except Exception as error:
-            text = await self.loop.provider_failed(self, error)
-            if text is None:
-                raise
-            return await self.say(text)
-        if self.cancellation is not None and self.cancellation.is_immediate:
-            return await self._cancelled()
-        await self._announce(response, bool(calls))
-        if calls:
-            await self._run_tools(response, calls)
-            return None
-        return await self._read_answer(response)
+        self.injections.begin_request(verdict)
+        if verdict.action != "deny":
+            return True
+        self.status = "incomplete"
+        await self.say(_denied(verdict))
+        return False
 
-    async def _call_model(self) -> tuple[Any, list[ToolCall]]:
-        """Ask the provider; whatever goes wrong is announced and raised."""
-        try:
-            messages = await messages_for(self.context, self.provider)
-            request = self._new_request(self.injections.apply(messages))
-            response = await self.loop.complete(self, request)
-            if response is None and self.is_cancelled:
-                return None, []  # a stream that was left in the middle
-            replies.check(response, self.provider_name)
-            calls = replies.calls_in(self.provider, response)
-        except Exception as error:
-            await self._announce_failure(error)
-            raise
-        self.model_calls += 1
-        return response, calls
-
-    def _new_request(self, messages: list[Any]) -> ChatRequest:
-        """A request with these messages, which have been validated already."""
+    async def _new_request(self) -> ChatRequest:
+        messages = await requests.messages_for(self.context, self.provider)
         mounted = list(self.tools.items())
         if self._request is None or mounted != self._request_tools:
-            specs, effort = tool_specs(self.tools), self.loop.reasoning_effort
+            specs, effort = requests.tool_specs(self.tools), self.loop.reasoning_effort
             self._request = ChatRequest(messages=[], tools=specs or None, reasoning_effort=effort)
             self._request_tools = mounted
-        return self._request.model_copy(update={"messages": messages})
+        # The messages have been validated already.
+        update = {"messages": self.injections.applied_to(messages)}
+        return self._request.model_copy(update=update)
+
+    async def _ask_model(self, request: ChatRequest) -> Reply | None:
+        """What the provider answers; None if the turn has to stop at once."""
+        try:
+            response = await self.loop.complete(self, request)
+        except asyncio.CancelledError as error:
+            if being_cancelled():
+                raise
+            name = self.provider_name
+            raise LLMError(f"Provider {name!r} cancelled its own call.", provider=name) from error
+        if self.must_stop:
+            return None
+        reply = Reply(self.provider, response)
+        self.model_calls += 1
+        self._has_compacted = False
+        self.injections.were_read()
+        return reply
+
+    async def _survived(self, error: Exception, request: ChatRequest) -> bool:
+        """Deal with a failed model call; whether the turn is over, if it need not raise."""
+        if self.must_stop:
+            await self._stop()
+            return True
+        if isinstance(error, ContextLengthError) and await self._make_room(request):
+            return False
+        await self._announce_failure(error)
+        text = await self.loop.provider_failed(self, error)
+        if text is None:
+            raise error
+        await self.say(text)
+        return True
+
+    async def _make_room(self, request: ChatRequest) -> bool:
+        """Compact a context that can; whether it is worth asking again."""
+        if self._has_compacted or not hasattr(self.context, "compact"):
+            return False
+        self._has_compacted = True
+        await self.compact()
+        messages = await requests.messages_for(self.context, self.provider)
+        return self.injections.applied_to(messages) != request.messages
+
+    async def compact_if_needed(self) -> None:
+        """For contexts that leave it to the loop to decide when."""
+        wish = getattr(self.context, "should_compact", None)
+        answer = wish() if wish is not None else False
+        if await answer if inspect.isawaitable(answer) else answer:
+            await self.compact()
+
+    async def compact(self) -> None:
+        await self.hooks.emit(CONTEXT_PRE_COMPACT, {})
+        done = self.context.compact()
+        if inspect.isawaitable(done):
+            await done
 
     async def _announce_failure(self, error: Exception) -> None:
         self.status = "error"
-        details = {"type": type(error).__name__, "msg": str(error)}
+        details = {"type": type(error).__name__, "msg": said(error)}
         payload: dict[str, Any] = {"provider": self.provider_name, "error": details}
         if isinstance(error, LLMError):
             payload["retryable"] = error.retryable
             payload["status_code"] = error.status_code
         await self.hooks.emit(PROVIDER_ERROR, payload)
 
-    async def _announce(self, response: Any, has_calls: bool) -> None:
-        usage: Any = getattr(response, "usage", None)
-        plain_usage = usage.model_dump() if hasattr(usage, "model_dump") else usage
+    async def _announce(self, reply: Reply) -> None:
         payload = {
             "provider": self.provider_name,
-            "usage": plain_usage,
-            "tool_calls": has_calls,
+            "usage": reply.usage,
+            "tool_calls": bool(reply.calls),
             "iteration": self.iteration - 1,
         }
         await self.hooks.emit(PROVIDER_RESPONSE, payload)
-        blocks = replies.display_blocks(response)
-        for index, block in enumerate(blocks):
-            await self._announce_block(block, index, len(blocks), plain_usage)
+        total = len(reply.blocks)
+        for index, block in enumerate(reply.blocks):
+            place = {"block_index": index, "total_blocks": total}
+            start = {"block_type": block_type(block), **place}
+            await self.hooks.emit(CONTENT_BLOCK_START, start)
+            end = {**place, "block": block}
+            if reply.usage is not None and index == total - 1:
+                end["usage"] = reply.usage
+            await self.hooks.emit(CONTENT_BLOCK_END, end)
 
-    async def _announce_block(self, block: Any, index: int, total: int, usage: Any) -> None:
-        place = {"block_index": index, "total_blocks": total}
-        start = {"block_type": replies.block_type(block), **place}
-        await self.hooks.emit(CONTENT_BLOCK_START, start)
-        end: dict[str, Any] = {**place, "block": replies.plain_block(block)}
-        if usage is not None and index == total - 1:
-            end["usage"] = usage
-        await self.hooks.emit(CONTENT_BLOCK_END, end)
+    async def _take_answer(self, reply: Reply) -> bool:
+        if reply.text.strip():
+            self._empty_replies = 0
+            await self._store_answer(reply)
+            return not self.loop.wants_to_go_on()
+        self._empty_replies += 1
+        logger.warning("Provider %r answered with nothing", self.provider_name)
+        if self._empty_replies < MOST_EMPTY_REPLIES:
+            return False
+        self.status = "incomplete"
+        await self.say(NO_ANSWER)
+        return True
 
-    async def _read_answer(self, response: Any) -> str | None:
-        text = replies.text_of(response.content)
-        if not text:
-            self._empty_replies += 1
-            logger.warning("Provider %r answered with nothing", self.provider_name)
-            if self._empty_replies < MOST_EMPTY_REPLIES:
-                return None
-            self.status = "incomplete"
-            return await self.say("The model gave no answer. Ask again, or try another model.")
-        if self.loop.wants_to_go_on():
-            await self._store_reply(response, text)
-            return None
-        await self._store_reply(response, text)
-        return text
+    async def _store_answer(self, reply: Reply) -> None:
+        message: dict[str, Any] = {"role": "assistant", "content": reply.content_with([])}
+        if reply.metadata is not None:
+            message["metadata"] = reply.metadata
+        await self.context.add_message(message)
+        self.text = reply.text
 
-    async def _store_reply(self, response: Any, text: str) -> None:
-        content = replies.stored_content(response.content)
-        await self._store_assistant(content or text, metadata=getattr(response, "metadata", None))
-
-    # -- tools ------------------------------------------------------------------------
-
-    async def _run_tools(self, response: Any, calls: list[ToolCall]) -> None:
+    async def _run_tools(self, reply: Reply) -> None:
+        calls = reply.calls
         self._empty_replies = 0
-        content = replies.stored_content(getattr(response, "content", None))
-        stored = [{"id": c.id, "tool": c.name, "arguments": c.arguments} for c in calls]
-        metadata = getattr(response, "metadata", None)
+        message: dict[str, Any] = {
+            "role": "assistant",
+            "content": reply.content_with(calls),
+            # With arguments of their own: a tool may change what it is given.
+            "tool_calls": [
+                {"id": call.id, "tool": call.name, "arguments": dict(call.arguments)}
+                for call in calls
+            ],
+        }
+        if reply.metadata is not None:
+            message["metadata"] = reply.metadata
+        running = self._calls = ToolCalls(self, calls)
         # First the calls, then their results: a crash in between leaves a repairable history.
-        await self._store_assistant(content, tool_calls=stored, metadata=metadata)
-        self._answered = False
-        running = ToolCalls(self, calls)
-        try:
-            await running.run()
-        finally:
-            for call in calls:
-                answer = running.answers.get(call.id)
-                if answer is None:
-                    answer = cancelled_answer(call)
-                await self._store_result(call, answer)
-
-    async def _store_result(self, call: ToolCall, answer: Any) -> None:
-        await self.context.add_message(
-            {"role": "tool", "tool_call_id": call.id, "name": call.name, "content": answer}
-        )
+        await self.context.add_message(message)
+        await running.run()
+        for call in calls:
+            answer = running.answers[call.id]
+            await self.context.add_message(history.tool_message(call.id, call.name, answer))
+        for event, injection in running.injections:
+            await self._inject(event, injection)
 
     # -- ways to end ------------------------------------------------------------------
 
-    async def say(self, text: str) -> str:
-        """Store `text` as the loop's own answer."""
-        await self._store_assistant(text)
-        return text
+    async def say(self, text: str) -> None:
+        """Make `text` the answer, in the loop's own words."""
+        await self.context.add_message({"role": "assistant", "content": text})
+        self.text = text
 
-    async def _store_assistant(self, content: Any, **fields: Any) -> None:
-        given = {name: value for name, value in fields.items() if value is not None}
-        await self.context.add_message({"role": "assistant", "content": content, **given})
-        self._answered = True
-
-    async def _wrap_up(self) -> str:
+    async def _wrap_up(self) -> bool:
         """The limit is reached: have the model say what it has."""
-        about = {
-            "provider": self.provider_name,
-            "iteration": self.iteration,
-            "max_reached": True,
-        }
-        verdict = await self.ask(PROVIDER_REQUEST, about)
-        if verdict.action == "deny":
-            return await self.say(_denied(verdict))
-        self.injections.add(verdict)
-        self.injections.add_text(WRAP_UP, "user")
+        self.status = "incomplete"
+        if not await self._may_ask({"max_reached": True}):
+            return True
+        self.injections.add_text(WRAP_UP)
+        request = await self._new_request()
         try:
-            response, _ = await self._call_model()
-        except Exception:
-            logger.warning("The model could not wrap up after the last step", exc_info=True)
-            self.status = "incomplete"
-            return await self.say(CUT_OFF)
-        text = replies.text_of(getattr(response, "content", None))
-        return await self.say(text or CUT_OFF)
+            reply = await self._ask_model(request)
+        except Exception as error:
+            reply = None
+            if not self.must_stop:
+                await self._announce_failure(error)
+                self.status = "incomplete"
+                logger.warning("The model could not wrap up after the last step", exc_info=True)
+        if self.must_stop:
+            await self._stop()
+        elif reply is None:
+            await self.say(history.CUT_OFF)
+        else:
+            await self._announce(reply)
+            await (self._store_answer(reply) if reply.text else self.say(history.CUT_OFF))
+        return True
 
-    async def _cancelled(self) -> str:
+    async def _stop(self) -> None:
         """End a turn that was asked to stop."""
         self.status = "cancelled"
+        await self._settle()
         await self._announce_cancel()
-        if not self._answered:
-            await self._store_assistant(CUT_OFF, metadata={"cancelled": True})
-        return ""
+
+    async def _settle(self) -> None:
+        """Leave a history that the next turn can build on."""
+        stored = await requests.stored_messages(self.context)
+        answers = self._calls.answers if self._calls is not None else {}
+        for message in history.missing(stored, answers, self._prompt_is_stored):
+            await self.context.add_message(message)
 
     async def _announce_cancel(self) -> None:
         token = self.cancellation
+        # A task can be cancelled although nobody has asked the session to stop.
+        by_token = token is not None and token.is_cancelled
         common = {"orchestrator": self.loop.name, "turn_count": self.model_calls}
         if not self._cancel_announced:
             self._cancel_announced = True
-            state = str(token.state) if token is not None else "immediate"
+            state = str(token.state) if by_token else "immediate"
             await self.hooks.emit(CANCEL_REQUESTED, {**common, "state": state})
             if token is not None:
-                with suppress(Exception):
-                    await token.trigger_callbacks()
-        immediate = token is None or token.is_immediate or not token.is_cancelled
+                await token.trigger_callbacks()
+        immediate = token.is_immediate if by_token else True
         await self.hooks.emit(CANCEL_COMPLETED, {**common, "was_immediate": immediate})
 
-    async def _broken_off(self, error: BaseException) -> None:
-        """Leave a history that the next turn can build on, whatever ended this one."""
+    async def _finish(self) -> None:
+        if self.status != "cancelled":
+            preview = self.text[:PREVIEW_LENGTH]
+            payload = {
+                "response_preview": preview,
+                "length": len(self.text),
+                "response": self.text,
+            }
+            await self.hooks.emit(PROMPT_COMPLETE, payload)
+        while self._endings:
+            await self._endings.pop(0)()
+
+    async def _break_off(self, error: BaseException) -> None:
+        """Whatever ended the turn reaches the caller; what fails here is only logged."""
         was_cancelled = isinstance(error, asyncio.CancelledError)
         self.status = "cancelled" if was_cancelled else "error"
-        # What ended the turn must reach the caller; what fails here is only logged.
-        try:
-            if not self._answered:
-                await self._store_assistant(CUT_OFF, metadata={"incomplete": True})
-            if was_cancelled:
-                await self._announce_cancel()
-            await self._close("")
-        except Exception:
-            logger.exception("A turn that broke off could not be closed properly")
+        cancelling = [self._announce_cancel] if was_cancelled else []
+        for step in [self._settle, *cancelling, *self._endings]:
+            try:
+                async with asyncio.timeout(SECONDS_PER_CLOSING_STEP):
+                    await step()
+            except Exception:
+                logger.exception("A turn that broke off could not be closed properly")
 
-    async def _finished(self, text: str) -> None:
-        preview = text[: replies.WORTH_SHOWING]
-        if self.status != "cancelled":
-            payload = {"response_preview": preview, "length": len(text), "response": text}
-            await self.hooks.emit(PROMPT_COMPLETE, payload)
-        await self._close(text)
+    async def _end_of_loop(self) -> None:
+        await self.loop.turn_ends(self, self.text)
 
-    async def _close(self, text: str) -> None:
-        self.watch.close()
-        await self.loop.turn_ends(self, text)
-        await self.hooks.emit(EXECUTION_END, {"response": text, "status": _ended_as(self.status)})
+    async def _end_of_execution(self) -> None:
+        ended_as = "completed" if self.status in ("success", "incomplete") else self.status
+        await self.hooks.emit(EXECUTION_END, {"response": self.text, "status": ended_as})
+
+    async def _end_of_turn(self) -> None:
         payload = {
             "orchestrator": self.loop.name,
             "turn_count": self.model_calls,
@@ -341,10 +462,6 @@ class Turn:
             **self.extra,
         }
         await self.hooks.emit(ORCHESTRATOR_COMPLETE, payload)
-
-
-def _ended_as(status: str) -> str:
-    return {"success": "completed", "incomplete": "completed"}.get(status, status)
 
 
 def _needs_nothing(verdict: Any) -> bool:

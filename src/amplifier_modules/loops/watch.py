@@ -1,78 +1,103 @@
-"""Deadlines for many waits with one timer.
+"""One timer per turn: it sees waits that last too long, and the wish to stop at once.
 
 `asyncio.timeout` sets a timer for every wait, which costs more than a quick tool call or a
-streamed token does. Here a wait is a note of when it last showed a sign of life, and one
-timer for the whole turn looks through the notes now and then.
+streamed token does. Here a wait is a note of when it last showed a sign of life, and the
+turn's timer looks through the notes now and then.
 """
 
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Coroutine
 from types import TracebackType
 from typing import Any, Self
 
-MOST_SECONDS_BETWEEN_LOOKS = 1.0
+SECONDS_BETWEEN_LOOKS = 0.25
 LOOKS_PER_LIMIT = 10
 
 
-class Watch:
-    """Looks after the waits of one turn."""
+class Interrupted(Exception):
+    """The session was asked to stop at once, and whatever the turn waited for was left."""
 
-    def __init__(self) -> None:
-        self._loop = asyncio.get_running_loop()
+
+class Watch:
+    """Looks after the task that enters it, until it leaves.
+
+    Raises:
+        Interrupted: on leaving, if the token asked to stop at once meanwhile.
+    """
+
+    def __init__(self, token: Any) -> None:
+        self._token = token
         self._waits: dict[Wait, None] = {}
-        self._timer: asyncio.TimerHandle | None = None
+        self._shortest = SECONDS_BETWEEN_LOOKS * LOOKS_PER_LIMIT
+        self._interruption: _Cancel | None = None
+
+    def __enter__(self) -> Self:
+        self.loop = asyncio.get_running_loop()
+        self._task = asyncio.current_task()
+        self._arm()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._timer.cancel()
+        if self._interruption is not None and self._interruption.is_what_ended(kind):
+            raise Interrupted from None
 
     def add(self, wait: Wait) -> None:
         self._waits[wait] = None
-        if self._timer is None:
+        if wait.limit < self._shortest:
+            self._shortest = wait.limit
+            self._timer.cancel()
             self._arm()
 
     def remove(self, wait: Wait) -> None:
         self._waits.pop(wait, None)
 
-    def close(self) -> None:
-        if self._timer is not None:
-            self._timer.cancel()
-
     def _arm(self) -> None:
-        shortest = min(wait.limit for wait in self._waits)
-        pause = min(shortest / LOOKS_PER_LIMIT, MOST_SECONDS_BETWEEN_LOOKS)
-        self._timer = self._loop.call_later(pause, self._look)
+        self._timer = self.loop.call_later(self._shortest / LOOKS_PER_LIMIT, self._look)
 
     def _look(self) -> None:
-        now = self._loop.time()
+        is_asked = self._token is not None and self._token.is_immediate
+        if is_asked and self._interruption is None and self._task is not None:
+            self._interruption = _Cancel(self._task)
+        now = self.loop.time()
         for wait in list(self._waits):
             if now - wait.alive_at >= wait.limit:
                 wait.expire()
-        self._timer = None
-        if self._waits:
-            self._arm()
+        self._arm()
 
 
 class Wait:
     """A context that raises TimeoutError when nothing happens in it for `limit` seconds."""
 
-    __slots__ = ("_cancelling", "_expired", "_now", "_task", "_watch", "alive_at", "limit")
+    __slots__ = ("_expiry", "_now", "_task", "_watch", "alive_at", "limit")
 
     def __init__(self, watch: Watch, limit: float) -> None:
         self._watch = watch
-        self._now = watch._loop.time
-        self._expired = False
+        self._now = watch.loop.time
+        self._expiry: _Cancel | None = None
+        self._task = asyncio.current_task()
         self.limit = limit
         self.alive_at = self._now()
 
     def still_alive(self) -> None:
         self.alive_at = self._now()
 
+    def rest(self) -> None:
+        """Do not count the time until the next sign of life."""
+        self.alive_at = float("inf")
+
     def expire(self) -> None:
-        if not self._expired and self._task is not None:
-            self._expired = True
-            self._task.cancel()
+        if self._expiry is None and self._task is not None:
+            self._expiry = _Cancel(self._task)
 
     def __enter__(self) -> Self:
-        self._task: asyncio.Task[Any] | None = asyncio.current_task()
-        self._cancelling = self._task.cancelling() if self._task is not None else 0
         self._watch.add(self)
         return self
 
@@ -83,8 +108,40 @@ class Wait:
         trace: TracebackType | None,
     ) -> None:
         self._watch.remove(self)
-        if not self._expired or self._task is None:
-            return
-        cancelled_by_others = self._task.uncancel() > self._cancelling
-        if kind is asyncio.CancelledError and not cancelled_by_others:
+        if self._expiry is not None and self._expiry.is_what_ended(kind):
             raise TimeoutError(f"There was no answer within {self.limit:g} s.") from error
+
+
+class _Cancel:
+    """A cancellation of our own, to be told from those that others ask for."""
+
+    __slots__ = ("_before", "_task")
+
+    def __init__(self, task: asyncio.Task[Any]) -> None:
+        self._task = task
+        self._before = task.cancelling()
+        task.cancel()
+
+    def is_what_ended(self, kind: type[BaseException] | None) -> bool:
+        """Take it back; whether it alone is what comes out of a block with error `kind`."""
+        others = self._task.uncancel() > self._before
+        return kind is asyncio.CancelledError and not others
+
+
+def being_cancelled() -> bool:
+    """Whether somebody cancels the running task, so that a CancelledError is meant for it."""
+    task = asyncio.current_task()
+    return task is not None and task.cancelling() > 0
+
+
+async def to_the_end(work: Coroutine[Any, Any, Any]) -> None:
+    """Await `work` even if the running task is cancelled meanwhile; raise that afterwards."""
+    task = asyncio.ensure_future(work)
+    cancelled: asyncio.CancelledError | None = None
+    while not task.done():
+        try:
+            await asyncio.wait([task])
+        except asyncio.CancelledError as error:
+            cancelled = error
+    if cancelled is not None:
+        raise cancelled

@@ -27,28 +27,30 @@ class Announcer:
             if wanted
         ]  # fmt: skip
 
+    def is_heard(self) -> bool:
+        """Whether a call is worth announcing."""
+        return bool(self._extras) or self._has_listener(LLM_REQUEST, LLM_RESPONSE)
+
     async def asked(self, request_id: str, request: ChatRequest) -> None:
-        if self._is_heard(LLM_REQUEST):
-            payload = self._about(request_id) | {
-                "message_count": len(request.messages),
-                "has_instructions": any(each.role == "system" for each in request.messages),
-                "reasoning_enabled": False,
-                "thinking_enabled": False,
-                "thinking_budget": None,
-            }
-            await self._hooks.emit(LLM_REQUEST, payload)
+        payload = self._about(request_id) | {
+            "message_count": len(request.messages),
+            "has_instructions": any(each.role == "system" for each in request.messages),
+            "reasoning_enabled": False,
+            "thinking_enabled": False,
+            "thinking_budget": None,
+        }
+        await self._hooks.emit(LLM_REQUEST, payload)
         for kind in self._extras:
             payload = self._about(request_id) | {"request": request.model_dump(exclude_none=True)}
             await self._hooks.emit(f"{LLM_REQUEST}:{kind}", payload)
 
     async def answered(self, request_id: str, started: float, response: ChatResponse) -> None:
-        if self._is_heard(LLM_RESPONSE):
-            usage = response.usage.model_dump(exclude_none=True) if response.usage else {}
-            payload = self._outcome(request_id, started) | {
-                "usage": {**usage, "cost_usd": None},
-                "status": "ok",
-            }
-            await self._hooks.emit(LLM_RESPONSE, payload)
+        usage = response.usage.model_dump(exclude_none=True) if response.usage else {}
+        payload = self._outcome(request_id, started) | {
+            "usage": {**usage, "cost_usd": None},
+            "status": "ok",
+        }
+        await self._hooks.emit(LLM_RESPONSE, payload)
         for kind in self._extras:
             shown = {"response": response.model_dump(exclude_none=True)}
             await self._hooks.emit(f"{LLM_RESPONSE}:{kind}", self._about(request_id) | shown)
@@ -61,12 +63,13 @@ class Announcer:
         await self._hooks.emit(LLM_RESPONSE, payload)
 
     def blocks(self, request_id: str) -> Blocks:
-        heard = any(self._is_heard(each) for each in (BLOCK_START, BLOCK_DELTA, BLOCK_END, ABORTED))
+        heard = self._has_listener(BLOCK_START, BLOCK_DELTA, BLOCK_END, ABORTED)
         return Blocks(self._hooks, request_id) if heard else _UNHEARD
 
-    def _is_heard(self, event: str) -> bool:
+    def _has_listener(self, *events: str) -> bool:
+        # Cheaper than an emit that reaches nobody, which would come once per streamed word.
         listed = self._hooks.list_handlers
-        return bool(listed(event).get(event) or listed("*").get("*"))
+        return any(listed(event).get(event) for event in (*events, "*"))
 
     def _about(self, request_id: str) -> dict[str, Any]:
         return {"provider": "mock", "model": self._model, "request_id": request_id}

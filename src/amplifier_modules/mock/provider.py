@@ -5,11 +5,18 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import AsyncIterator
-from dataclasses import dataclass, field
+from copy import deepcopy
+from dataclasses import dataclass
 from typing import Any
 
 from amplifier_core.llm_errors import LLMError
-from amplifier_core.message_models import ChatRequest, ChatResponse, ToolCall, ToolCallBlock
+from amplifier_core.message_models import (
+    ChatRequest,
+    ChatResponse,
+    ContentBlockUnion,
+    ToolCall,
+    ToolCallBlock,
+)
 from amplifier_core.models import ModelInfo, ProviderInfo
 
 from .announcing import Announcer
@@ -26,7 +33,9 @@ class Call:
     request: ChatRequest
     step: Step
     request_id: str
-    started: float = field(default_factory=time.perf_counter)
+    is_heard: bool
+    """Whether anybody listens to the events of the call."""
+    started: float
 
 
 class MockProvider:
@@ -118,8 +127,11 @@ class MockProvider:
     async def _begin(self, request: ChatRequest) -> Call:
         self.requests.append(request)
         step = self._player.next(request)
-        call = Call(request, step, f"mock-request-{self._player.calls}")
-        await self._announcer.asked(call.request_id, request)
+        request_id = f"mock-request-{self._player.calls}"
+        is_heard = self._announcer.is_heard()
+        call = Call(request, step, request_id, is_heard, time.perf_counter())
+        if is_heard:
+            await self._announcer.asked(request_id, request)
         return call
 
     async def _pieces(self, call: Call) -> AsyncIterator[dict[str, Any]]:
@@ -145,19 +157,27 @@ class MockProvider:
 
     async def _end(self, call: Call) -> ChatResponse:
         step = call.step
-        calls = [
-            ToolCall(id=self._player.call_id(each), name=each.name, arguments=each.arguments)
-            for each in step.tool_calls
-        ]
-        asked_for = [ToolCallBlock(id=c.id, name=c.name, input=c.arguments) for c in calls]
+        calls = self._tool_calls(step) if step.tool_calls else None
+        content: list[ContentBlockUnion] = [*step.blocks]
+        if calls:
+            content += [ToolCallBlock(id=c.id, name=c.name, input=c.arguments) for c in calls]
         response = ChatResponse(
-            content=[*step.blocks, *asked_for],
-            tool_calls=calls or None,
+            content=content,
+            tool_calls=calls,
             usage=step.usage_for(len(call.request.messages)),
             finish_reason=step.finish_reason or ("tool_calls" if calls else "stop"),
         )
-        await self._announcer.answered(call.request_id, call.started, response)
+        if call.is_heard:
+            await self._announcer.answered(call.request_id, call.started, response)
         return response
+
+    def _tool_calls(self, step: Step) -> list[ToolCall]:
+        """With arguments of their own: whoever runs a call may change them."""
+        player = self._player
+        return [
+            ToolCall(id=player.call_id(each), name=each.name, arguments=deepcopy(each.arguments))
+            for each in step.tool_calls
+        ]
 
 
 async def mount(coordinator: Any, config: dict[str, Any] | None = None) -> None:

@@ -254,8 +254,8 @@ def classes_by_text() -> Facts:
     texts = [
         "Context length exceeded", "too many tokens", "maximum context size", "Rate limit hit",
         "too many requests", "authentication failed", "bad API key", "unauthorized",
-        "model not found", "content filter", "safety system", "blocked", "boom", "", "timeout", "overloaded",
-        "rate limit: context length", "api key not found",
+        "model not found", "content filter", "safety system", "blocked", "boom", "",
+        "timeout", "overloaded", "rate limit: context length", "api key not found",
     ]  # fmt: skip
     return {text or "(empty)": classify_error_message(text) for text in texts}
 

@@ -147,6 +147,17 @@ async def test_an_unknown_marker_is_a_finding(tmp_path: Path, name: str, failing
     assert "Did you mean 'tool'?" in result.errors[0].message
 
 
+async def test_a_path_without_a_module_is_reported_with_the_type_its_name_tells(
+    tmp_path: Path,
+) -> None:
+    (tmp_path / "provider-empty").mkdir()
+
+    result = await validate_path(tmp_path / "provider-empty")
+
+    assert result.module_type == "provider"
+    assert [check.name for check in result.errors] == ["module_importable"]
+
+
 async def test_an_import_that_fails_is_reported_even_without_a_type(tmp_path: Path) -> None:
     result = await validate_path(write_module(tmp_path, "some_package", "raise ValueError"))
 

@@ -9,6 +9,7 @@ import pytest
 from amplifier_core.validation import ContextValidator, HookValidator, ToolValidator
 from amplifier_core.validation.context import _implements_context_interface
 from amplifier_core.validation.discover import VALIDATORS
+from amplifier_core.validation.engine import ModuleValidator
 from amplifier_core.validation.hook import _implements_hook_interface
 from amplifier_core.validation.orchestrator import _implements_orchestrator_interface
 from amplifier_core.validation.provider import _implements_provider_interface
@@ -16,6 +17,12 @@ from amplifier_core.validation.tool import _implements_tool_interface
 from sample_modules import GOOD, HOOK, OLDER_CONTEXT, ORCHESTRATOR, TOOL, write_module
 
 NAME = "amplifier_module_sample"
+
+
+def test_the_validators_differ_in_their_contracts_alone() -> None:
+    assert {each.validate for each in VALIDATORS.values()} == {ModuleValidator.validate}
+    contracts = {name: each.contract.module_type for name, each in VALIDATORS.items()}
+    assert contracts == {name: name for name in GOOD}
 
 
 @pytest.mark.parametrize("module_type", GOOD)

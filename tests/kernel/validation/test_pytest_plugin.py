@@ -278,10 +278,11 @@ def test_library_tests_for_other_types_are_skipped(pytester: pytest.Pytester, he
 
 
 def test_library_tests_without_a_module_are_skipped(pytester: pytest.Pytester, here: Path) -> None:
-    result = run(pytester, LIBRARY / "structural")
+    for place in ([LIBRARY / "structural"], ["--pyargs", "amplifier_core.validation.structural"]):
+        result = run(pytester, *place)
 
-    result.assert_outcomes(skipped=5)
-    result.stdout.fnmatch_lines([f"*{NO_MODULE}"])
+        result.assert_outcomes(skipped=5)
+        result.stdout.fnmatch_lines([f"*{NO_MODULE}"])
 
 
 def test_importing_a_base_elsewhere_collects_nothing(pytester: pytest.Pytester, here: Path) -> None:

@@ -115,12 +115,16 @@ def test_a_name_that_is_taken_is_refused(tmp_path: Path) -> None:
     del sys.modules["sample_taken"]
 
 
-def test_validators_can_be_imported_without_pytest() -> None:
+def test_validators_and_test_bases_can_be_imported_without_pytest() -> None:
     script = """
 import sys
 sys.modules["pytest"] = None
 import amplifier_core.validation, amplifier_core.validation.base, amplifier_core.cli
 import amplifier_core.validation.discover, amplifier_core.loader, amplifier_core.coordinator
+from amplifier_core.validation import behavioral, structural
+names = [*behavioral.__all__, *structural.__all__]
+found = [getattr(behavioral, each, None) or getattr(structural, each) for each in names]
+sys.exit(len(found) != 11)
 """
     subprocess.run([sys.executable, "-c", script], check=True, timeout=30)
 

@@ -1,0 +1,327 @@
+"""context-simple: the conversation in memory, shortened for requests when it gets too long."""
+
+from __future__ import annotations
+
+import inspect
+import logging
+from collections.abc import Awaitable, Callable, Generator, Iterable
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from amplifier_core import HookResult, ModuleCoordinator
+from amplifier_core.llm_errors import ContextLengthError
+from amplifier_core.message_models import Message
+
+from amplifier_modules.contexts.budget import find_budget
+from amplifier_modules.contexts.compaction import Outcome, Protection, compact
+from amplifier_modules.contexts.entries import Entry
+from amplifier_modules.contexts.notice import notice
+from amplifier_modules.contexts.options import SimpleOptions
+from amplifier_modules.contexts.spill import Spill
+from amplifier_modules.contexts.tokens import Meter
+from amplifier_modules.contexts.view import View
+
+__amplifier_module_type__ = "context"
+
+PromptFactory = Callable[[], Awaitable[str] | str]
+
+WORTH_ANOTHER_COMPACTION = 0.05
+"""Share of the budget by which a view must have grown since the last compaction."""
+WORTH_STARTING_OVER = 1.5
+"""How many times larger a budget must be for the full history to be shown again."""
+
+logger = logging.getLogger(__name__)
+
+
+async def mount(
+    coordinator: ModuleCoordinator, config: dict[str, Any] | None = None
+) -> Callable[[], None]:
+    context = SimpleContext(coordinator, SimpleOptions.read(config, "context-simple"))
+    await coordinator.mount("context", context)
+    return context.close
+
+
+class SimpleContext:
+    """A history that only grows, and the view of it that requests get."""
+
+    def __init__(self, coordinator: ModuleCoordinator, options: SimpleOptions) -> None:
+        self._coordinator = coordinator
+        self._options = options
+        self._log: list[Entry] = []
+        self._history: list[dict[str, Any]] = []
+        self._view = View()
+        self._protection = Protection(
+            options.protected_recent, options.protected_tool_results, options.truncate_chars
+        )
+        self._meter = Meter()
+        self._spill = Spill(options.max_tool_result_bytes, self._spill_folder)
+        self._factory: PromptFactory | None = None
+        self._prompt: Entry | None = None
+        self._last_budget = options.max_tokens
+        self._stop_listening: Callable[[], Any] | None = None
+        if options.token_meter == "actual":
+            self._stop_listening = coordinator.hooks.register(
+                "llm:response", self._on_response, name="context-meter"
+            )
+
+    def close(self) -> None:
+        """Stop listening and remove temporary files."""
+        if self._stop_listening is not None:
+            self._stop_listening()
+            self._stop_listening = None
+        self._spill.close()
+
+    # -- the history ------------------------------------------------------------------
+
+    async def add_message(self, message: dict[str, Any]) -> None:
+        """Append to the history. A tool result that is far too long is cut; see `Spill`."""
+        self._store(self._admitted(message))
+
+    async def get_messages(self) -> list[dict[str, Any]]:
+        """The whole history, in a new list."""
+        return self._history.copy()
+
+    @property
+    def messages(self) -> list[dict[str, Any]]:
+        """The same, for callers of the oldest contract."""
+        return self._history.copy()
+
+    async def set_messages(self, messages: list[dict[str, Any]]) -> None:
+        """Replace the history, to resume a session."""
+        self._replace(self._admitted(message) for message in messages)
+
+    async def clear(self) -> None:
+        """Forget everything."""
+        self._replace(())
+
+    def _admitted(self, message: Any) -> Entry:
+        dump = getattr(message, "model_dump", None)
+        fields = dump(exclude_none=True) if dump is not None else message
+        if not isinstance(fields, dict):
+            raise ValueError(f"A message is a dict, not {type(message).__name__}. Give it a role.")
+        admitted = {**fields, "metadata": _with_timestamp(fields.get("metadata"))}
+        if isinstance(fields.get("content"), list):
+            admitted["content"] = [_plain(block) for block in fields["content"]]
+        if admitted.get("role") in ("tool", "function"):
+            admitted = self._spill.capped(admitted)
+        return Entry(admitted)
+
+    def _store(self, entry: Entry) -> None:
+        self._log.append(entry)
+        self._history.append(entry.message)
+        self._view.append(entry)
+
+    def _replace(self, entries: Iterable[Entry]) -> None:
+        self._log = list(entries)
+        self._history = [entry.message for entry in self._log]
+        self._show_everything()
+
+    def _show_everything(self) -> None:
+        self._view = View(self._log, has_prompt_factory=self._factory is not None)
+
+    def _spill_folder(self) -> Path | None:
+        if self._options.spill_dir is not None:
+            return self._path(self._options.spill_dir)
+        session_dir = self._coordinator.get_capability("session.dir")
+        return None if session_dir is None else Path(str(session_dir)) / "tool-results"
+
+    def _path(self, given: str) -> Path:
+        """A path from the config; relative ones are meant from the session's folder."""
+        working_dir = self._coordinator.get_capability("session.working_dir")
+        return Path(str(working_dir or "."), Path(given).expanduser()).absolute()
+
+    # -- requests ---------------------------------------------------------------------
+
+    async def get_messages_for_request(
+        self, token_budget: int | None = None, provider: Any = None
+    ) -> list[dict[str, Any]]:
+        """A new list that fits the budget; without one, the provider's window decides.
+
+        Raises:
+            ContextLengthError: what must not be left out is larger than the budget.
+        """
+        await self._prepare(token_budget, provider)
+        return self._view.dicts(self._prompt)
+
+    async def get_validated_messages(
+        self, token_budget: int | None = None, provider: Any = None
+    ) -> list[Message]:
+        """The same as validated messages, which are kept and shared between requests."""
+        await self._prepare(token_budget, provider)
+        return self._view.messages(self._prompt)
+
+    def set_system_prompt_factory(self, factory: PromptFactory | None) -> Awaitable[None]:
+        """Ask `factory` for the system prompt at every request, in place of stored ones.
+
+        System messages from hooks and pinned ones stay. Takes effect at once; awaiting the
+        result is a formality.
+        """
+        had_factory, self._factory = self._factory is not None, factory
+        if had_factory != (factory is not None):
+            self._prompt = None
+            self._show_everything()
+        return _Done()
+
+    async def _prepare(self, token_budget: int | None, provider: Any) -> None:
+        if token_budget is None:
+            window = self._coordinator.get_capability
+            token_budget = await find_budget(
+                self._options, provider, lambda: window("provider.model_info")
+            )
+        await self._renew_prompt()
+        self._last_budget = token_budget
+        if 0 < self._view.compacted_at * WORTH_STARTING_OVER <= token_budget:
+            self._show_everything()
+        if self._is_compaction_due(token_budget):
+            await self._compact(token_budget, self._goal(self._limit(token_budget)))
+        self._check_that_it_fits(token_budget)
+        self._meter.sent(self._estimate)
+
+    async def _renew_prompt(self) -> None:
+        if self._factory is None:
+            return
+        text = self._factory()
+        if inspect.isawaitable(text):
+            text = await text
+        if not text:
+            self._prompt = None
+        elif self._prompt is None or self._prompt.message["content"] != text:
+            self._prompt = Entry({"role": "system", "content": str(text)})
+
+    async def _on_response(self, _event: str, data: dict[str, Any]) -> HookResult:
+        usage = data.get("usage")
+        fields = usage if isinstance(usage, dict) else getattr(usage, "__dict__", {})
+        counts = [fields.get(key) for key in ("input_tokens", "cache_write_tokens")]
+        if isinstance(counts[0], int):
+            self._meter.counted(sum(count for count in counts if isinstance(count, int)))
+        return HookResult(action="continue")
+
+    # -- compaction -------------------------------------------------------------------
+
+    async def should_compact(self) -> bool:
+        """Whether the next request with the budget of the last one would be shortened."""
+        return self._is_compaction_due(self._last_budget)
+
+    async def compact(self) -> None:
+        """Shorten the view for requests now; the history stays.
+
+        It comes down to the target share of the budget, or of its own size if it is below
+        the budget: a caller whose request was refused as too long gets a shorter one.
+        """
+        budget = self._last_budget
+        size = min(self._limit(budget), self._meter.measure(self._estimate))
+        await self._compact(budget, self._goal(size))
+
+    @property
+    def _estimate(self) -> int:
+        return self._view.tokens + (self._prompt.tokens if self._prompt is not None else 0)
+
+    def _limit(self, budget: int) -> int:
+        """The budget without what is set aside for the notice."""
+        options = self._options
+        reserve = options.compaction_notice_token_reserve * options.compaction_notice_enabled
+        # A small budget must not be all reserve.
+        return budget - min(reserve, max(budget, 0) // 8)
+
+    def _goal(self, size: int) -> int:
+        return int(size * self._options.target_usage)
+
+    def _is_compaction_due(self, budget: int) -> bool:
+        used, limit = self._meter.measure(self._estimate), self._limit(budget)
+        if used > budget:
+            return True
+        grown = self._meter.scale * (self._estimate - self._view.floor)
+        return (
+            used >= limit * self._options.compact_threshold
+            and grown >= limit * WORTH_ANOTHER_COMPACTION
+        )
+
+    async def _compact(self, budget: int, goal: int) -> None:
+        emit, threshold = self._coordinator.hooks.emit, self._options.compact_threshold
+        await emit("context:pre_compact", {**self._counts(), "threshold": threshold})
+        before = self._counts()
+        outcome = self._shorten_view(budget, goal)
+        if outcome is None:
+            return
+        statistics = self._statistics(before, outcome)
+        limits = {"budget": budget, "target_tokens": goal}
+        await emit("context:post_compact", {**self._counts(), "method": f"level-{outcome.level}"})
+        await emit("context:compaction", {**statistics, **limits})
+
+    def _shorten_view(self, budget: int, goal: int) -> Outcome | None:
+        """Shorten the view; None if there is nothing to gain, or it would not fit even then."""
+        view, room = self._view, self._meter.room
+        elsewhere = self._estimate - view.tokens + view.held_tokens
+        target, limit = room(goal) - elsewhere, room(self._limit(budget)) - elsewhere
+        outcome = compact(view.entries, self._protection, target, limit)
+        if outcome.level and outcome.tokens + elsewhere <= room(budget):
+            view.replace(outcome.entries)
+            view.removed += outcome.removed
+            view.compacted_at = budget
+            self._add_notice(outcome.level, budget)
+            view.floor = self._estimate
+            return outcome
+        view.floor = outcome.tokens + elsewhere
+        return None
+
+    def _add_notice(self, level: int, budget: int) -> None:
+        options, view = self._options, self._view
+        if not options.compaction_notice_enabled or level < options.compaction_notice_min_level:
+            return
+        entry = notice(view.entries, view.removed, options.compaction_notice_verbosity)
+        if self._meter.measure(self._estimate + entry.tokens) <= budget:
+            view.append(entry)
+
+    def _check_that_it_fits(self, budget: int) -> None:
+        if self._meter.measure(self._estimate) > budget:
+            least = self._meter.measure(self._view.floor)
+            raise ContextLengthError(
+                f"The conversation takes about {least} tokens even when shortened, and "
+                f"{budget} fit. Use a model with a larger window, or start a new session."
+            )
+
+    def _counts(self) -> dict[str, int]:
+        return {
+            "message_count": len(self._view) + (self._prompt is not None),
+            "token_count": self._meter.measure(self._estimate),
+        }
+
+    def _statistics(self, before: dict[str, int], outcome: Outcome) -> dict[str, Any]:
+        after = self._counts()
+        system = [entry for entry in self._view.entries if entry.role == "system"]
+        return {
+            "before_tokens": before["token_count"],
+            "after_tokens": after["token_count"],
+            "before_messages": before["message_count"],
+            "after_messages": after["message_count"],
+            "messages_removed": outcome.removed,
+            "messages_truncated": outcome.shortened,
+            "user_messages_stubbed": outcome.stubbed,
+            "system_messages_preserved": len(system) + (self._prompt is not None),
+            "strategy_level": outcome.level,
+            "protected_recent": self._options.protected_recent,
+            "protected_tool_results": self._options.protected_tool_results,
+        }
+
+
+class _Done:
+    """Something to await, for callers that expect a coroutine."""
+
+    def __await__(self) -> Generator[None, None, None]:
+        return
+        yield
+
+
+def _with_timestamp(metadata: Any) -> Any:
+    """When the message came, unless it says so itself. Metadata of odd types is left alone."""
+    if metadata is None:
+        metadata = {}
+    if not isinstance(metadata, dict) or metadata.get("timestamp"):
+        return metadata
+    return {**metadata, "timestamp": datetime.now(UTC).isoformat(timespec="milliseconds")}
+
+
+def _plain(block: Any) -> Any:
+    dump = None if isinstance(block, dict | str) else getattr(block, "model_dump", None)
+    return block if dump is None else dump(exclude_none=True)

@@ -1,0 +1,60 @@
+"""Reads what a tool returned. Tools vary, so anything at all is made the best of."""
+
+from __future__ import annotations
+
+import json
+from contextlib import suppress
+from typing import Any
+
+from amplifier_core.models import ToolResult
+
+
+def as_result(returned: Any) -> Any:
+    """A tool result; whatever else a tool returns is the output of a successful one."""
+    if returned.__class__ is ToolResult or hasattr(returned, "get_serialized_output"):
+        return returned
+    return ToolResult(output=returned)
+
+
+def failed(message: str, kind: str) -> ToolResult:
+    error = {"message": message, "type": kind}
+    return ToolResult(success=False, output=message, error=error)
+
+
+def shown(result: Any) -> Any:
+    """A result as events carry it: plain data, never the bytes of pictures."""
+    present = getattr(result, "safe_hook_presentation", None)
+    if present is not None:
+        return present()
+    dump = getattr(result, "model_dump", None)
+    return dump() if dump is not None else result
+
+
+def content(result: Any) -> Any:
+    """A result as the model reads it: text, or text and pictures."""
+    blocks = getattr(result, "content", None)
+    if not blocks or not isinstance(result, ToolResult):
+        return _text(result)
+    plain = [block.model_dump(exclude_none=True) for block in blocks]
+    if result.output is None or any(block["type"] == "text" for block in plain):
+        return plain
+    return [{"type": "text", "text": _text(result)}, *plain]
+
+
+def _text(result: Any) -> str:
+    with suppress(Exception):  # an output that JSON has no words for, or a broken __str__
+        return str(result.get_serialized_output())
+    with suppress(Exception):
+        return _json(result.output)
+    return f"The tool returned {type(result).__name__}, which cannot be read."
+
+
+def _json(value: Any) -> str:
+    return json.dumps(value, default=str, skipkeys=True)
+
+
+def said(error: BaseException) -> str:
+    """What an error says, or its kind if it says nothing."""
+    with suppress(Exception):
+        return str(error) or type(error).__name__
+    return type(error).__name__

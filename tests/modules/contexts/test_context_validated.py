@@ -1,0 +1,117 @@
+"""Loops get messages that are validated already, each of them once."""
+
+import json
+import logging
+from typing import Any
+
+import pytest
+from amplifier_core.message_models import ChatRequest, Message, TextBlock, ToolCallBlock
+from helpers_contexts import add_all, assistant, result, simple_context, system, turns, user
+
+
+async def test_both_forms_of_a_request_say_the_same() -> None:
+    async with simple_context() as context:
+        await add_all(context, [system("be brief"), *turns(2)])
+        dicts = await context.get_messages_for_request()
+        messages = await context.get_validated_messages()
+
+    assert [each.role for each in messages] == [each["role"] for each in dicts]
+    assert [each.metadata for each in messages] == [each["metadata"] for each in dicts]
+    assert ChatRequest(messages=messages).messages[3] is messages[3]
+
+
+async def test_messages_are_validated_once_and_shared_by_all_requests() -> None:
+    async with simple_context() as context:
+        await add_all(context, turns(2))
+        first = await context.get_validated_messages()
+        await context.add_message(user("more"))
+        second = await context.get_validated_messages()
+
+    assert len(second) == len(first) + 1
+    assert all(a is b for a, b in zip(first, second, strict=False))
+
+
+async def test_tool_calls_become_blocks_and_stay_beside_them() -> None:
+    async with simple_context() as context:
+        await add_all(context, [assistant("I look.", "a"), result("a", "text")])
+        call, answer = await context.get_validated_messages()
+
+    assert call.content == [
+        TextBlock(text="I look."),
+        ToolCallBlock(id="a", name="read", input={"path": "a"}),
+    ]
+    assert call.tool_calls == [{"id": "a", "tool": "read", "arguments": {"path": "a"}}]
+    assert (answer.role, answer.tool_call_id, answer.content) == ("tool", "a", "text")
+
+
+async def test_a_call_that_is_in_the_content_already_is_not_added_again() -> None:
+    block = {"type": "tool_call", "id": "a", "name": "read", "input": {"path": "x"}}
+    message = {**assistant("", "a"), "content": [{"type": "thinking", "thinking": "hm"}, block]}
+    async with simple_context() as context:
+        await context.add_message(message)
+        (shown,) = await context.get_validated_messages()
+
+    assert [each.type for each in shown.content] == ["thinking", "tool_call"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "expected"),
+    [
+        ('{"path": "a"}', {"path": "a"}),
+        ("not json", {"arguments": "not json"}),
+        ("[1]", {"arguments": [1]}),
+        (None, {}),
+    ],
+)
+async def test_arguments_of_any_shape_become_a_mapping(arguments: Any, expected: Any) -> None:
+    call = {"id": "a", "name": "read", "arguments": arguments}
+    async with simple_context() as context:
+        await context.add_message({"role": "assistant", "content": None, "tool_calls": [call]})
+        (shown,) = await context.get_validated_messages()
+
+    assert shown.content == [ToolCallBlock(id="a", name="read", input=expected)]
+
+
+@pytest.mark.parametrize("content", [None, ""])
+async def test_a_message_without_content_has_empty_text(content: Any) -> None:
+    async with simple_context() as context:
+        await context.add_message({"role": "assistant", "content": content})
+        (shown,) = await context.get_validated_messages()
+
+    assert shown.content == ""
+
+
+async def test_structured_content_is_sent_as_json() -> None:
+    async with simple_context() as context:
+        await context.add_message({**result("a", ""), "content": {"rows": [1, 2]}})
+        (shown,) = await context.get_validated_messages()
+
+    assert json.loads(shown.content) == {"rows": [1, 2]}
+
+
+async def test_what_does_not_validate_is_sent_as_plain_text_with_a_warning(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    blocks = [{"type": "hologram"}, {"type": "text", "text": "look"}, "here"]
+    async with simple_context() as context:
+        await context.add_message({**assistant("", "a"), "content": blocks})
+        await context.add_message({"role": "oracle", "content": "42", "tool_call_id": 7})
+        with caplog.at_level(logging.WARNING):
+            first, second = await context.get_validated_messages()
+            await context.get_validated_messages()
+        kept = await context.get_messages()
+
+    assert [each["role"] for each in kept] == ["assistant", "oracle"]
+    assert first.content[0] == TextBlock(text="look\n\nhere")
+    assert first.content[1].id == "a"
+    assert (second.role, second.content, second.tool_call_id) == ("user", "42", "7")
+    assert len(caplog.records) == 2, "once per message, not once per request"
+
+
+async def test_the_flags_of_shortened_messages_are_not_sent() -> None:
+    async with simple_context() as context:
+        await add_all(context, turns(20))
+        shown = await context.get_validated_messages(token_budget=1_500)
+
+    assert all(isinstance(each, Message) for each in shown)
+    assert not [key for each in shown for key in (each.model_extra or {}) if key.startswith("_")]
