@@ -88,7 +88,7 @@ def injection_fields(items: list[ContextInjection]) -> dict[str, Any]:
         "context_injections": items,
         "context_injection": "\n\n".join(item.content for item in items),
         "context_injection_role": items[0].role,
-        "ephemeral": items[0].ephemeral,
+        "ephemeral": any(item.ephemeral for item in items),
         "append_to_last_tool_result": any(item.append_to_last_tool_result for item in items),
     }
 

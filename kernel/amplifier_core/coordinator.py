@@ -287,10 +287,10 @@ class ModuleCoordinator:
 
     # -- cleaning up ------------------------------------------------------------------
 
-    def register_cleanup(self, cleanup: Callable[[], Any] | None) -> None:
-        """Call `cleanup()`, sync or async, when the session ends; last in, first out."""
-        if callable(cleanup):
-            self._cleanups.append(cleanup)
+    def register_cleanup(self, cleanup_fn: Callable[[], Any] | None) -> None:
+        """Call `cleanup_fn()`, sync or async, when the session ends; last in, first out."""
+        if callable(cleanup_fn):
+            self._cleanups.append(cleanup_fn)
 
     async def cleanup(self) -> None:
         """Run every registered cleanup once, newest first; one that fails is logged."""

@@ -105,8 +105,8 @@ def check_on_session_ready(module: object) -> ValidationCheck | None:
     return None
 
 
-def import_module_from_path(path: Path) -> ModuleType:
-    """Import the package folder or Python file at `path` under its own name.
+def import_module_from_path(module_path: Path) -> ModuleType:
+    """Import the package folder or Python file at `module_path` under its own name.
 
     The import system is used as usual, with the parent folder first on `sys.path` for the
     time of the import. What is already loaded from there is returned as it is.
@@ -116,4 +116,4 @@ def import_module_from_path(path: Path) -> ModuleType:
     """
     from ..transports.python import import_package
 
-    return import_package(path)
+    return import_package(module_path)

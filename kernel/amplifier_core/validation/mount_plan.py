@@ -43,20 +43,20 @@ class MountPlanValidator:
     PLAIN_IDS_ALLOWED_AT: ClassVar[set[str]] = {"session.orchestrator", "session.context"}
     """Where a session takes a bare module id in place of a dict."""
 
-    def validate(self, plan: Any) -> MountPlanValidationResult:
+    def validate(self, mount_plan: Any) -> MountPlanValidationResult:
         result = MountPlanValidationResult()
-        if not isinstance(plan, dict):
-            found = type(plan).__name__
+        if not isinstance(mount_plan, dict):
+            found = type(mount_plan).__name__
             text = f"A mount plan must be a dict, not {found}. Begin with {_SESSION_SHAPE}."
             result.add(bad("root_type", text))
             return result
         result.add(good("root_type", "The mount plan is a dict."))
-        self._check_sections(result, plan)
-        if "session" in plan:
-            self._check_session(result, plan["session"])
+        self._check_sections(result, mount_plan)
+        if "session" in mount_plan:
+            self._check_session(result, mount_plan["session"])
         for section in self.MODULE_LISTS:
-            if section in plan:
-                self._check_list(result, section, plan[section])
+            if section in mount_plan:
+                self._check_list(result, section, mount_plan[section])
         return result
 
     def _check_sections(self, result: MountPlanValidationResult, plan: dict[Any, Any]) -> None:

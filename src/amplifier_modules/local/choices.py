@@ -23,6 +23,8 @@ TOOL, ARGUMENTS, ANSWER = "tool", "arguments", "answer"
 
 _ANY_JSON: dict[str, Any] = {}
 _ANY_OBJECT = {"type": "object"}
+_LONGEST_TEXT = 200
+_LONGEST_LIST = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +35,8 @@ class Choice:
     may_answer: bool
     answer_schema: dict[str, Any] | None = None
     """None for plain text."""
+    is_bounded: bool = False
+    """Limit the length of arguments, for a model that does not know when to stop."""
 
     @property
     def is_constrained(self) -> bool:
@@ -47,7 +51,7 @@ class Choice:
 
     def _schema(self, loosely: bool) -> dict[str, Any]:
         definitions = {
-            f"{TOOL}{number}": _ANY_OBJECT if loosely else _moved(tool.parameters, number)
+            f"{TOOL}{number}": _ANY_OBJECT if loosely else self._parameters(tool, number)
             for number, tool in enumerate(self.tools)
         }
         options = [
@@ -57,6 +61,10 @@ class Choice:
         if self.may_answer:
             options.append(_object({ANSWER: self._answer()}))
         return {"$defs": definitions, "anyOf": options}
+
+    def _parameters(self, tool: ToolSpec, number: int) -> Any:
+        moved = _moved(tool.parameters, number)
+        return _bounded(moved) if self.is_bounded else moved
 
     def _answer(self) -> dict[str, Any]:
         plain = {"type": "string", "minLength": 1}
@@ -84,6 +92,25 @@ def _moved(schema: Any, number: int) -> Any:
     return [_moved(each, number) for each in schema] if isinstance(schema, list) else schema
 
 
+def _bounded(schema: Any) -> Any:
+    """`schema` with a limit for every text and list that has none."""
+    if isinstance(schema, list):
+        return [_bounded(each) for each in schema]
+    if not isinstance(schema, dict):
+        return schema
+    bounded = {key: _bounded(value) for key, value in schema.items()}
+    if schema.get("type") == "string" and not schema.keys() & {
+        "enum",
+        "const",
+        "pattern",
+        "format",
+    }:
+        bounded.setdefault("maxLength", _LONGEST_TEXT)
+    if schema.get("type") == "array":
+        bounded.setdefault("maxItems", _LONGEST_LIST)
+    return bounded
+
+
 def choose(request: ChatRequest, settings: LocalSettings) -> Choice:
     """What `request` leaves to the model.
 
@@ -97,7 +124,7 @@ def choose(request: ChatRequest, settings: LocalSettings) -> Choice:
         return Choice((), True, answer)
     if wanted == "auto":
         may_call = _results_in_a_row(request) < settings.max_tool_rounds
-        return Choice(tools if may_call else (), True, answer)
+        return Choice(tools if may_call else (), True, answer, settings.is_demo)
     named = tools if wanted == "required" else tuple(t for t in tools if t.name == wanted)
     if not named:
         what = "a tool" if wanted == "required" else f"the tool {wanted!r}"
@@ -106,7 +133,7 @@ def choose(request: ChatRequest, settings: LocalSettings) -> Choice:
             f"Change `tool_choice`, or mount the tool.",
             provider=MOUNT_NAME,
         )
-    return Choice(named, False)
+    return Choice(named, False, is_bounded=settings.is_demo)
 
 
 def _wanted(request: ChatRequest, settings: LocalSettings) -> str:

@@ -22,11 +22,11 @@ class LocalSettings(Settings):
     model_path: Path | None = None
     """A GGUF file. None takes the small demo model, if it is installed."""
     default_model: str | None = None
-    """What the model is called; None takes the name in the file."""
+    """What the model is called; None takes the name of the file."""
     context_window: Count | None = None
     """Tokens; None takes what the file says, up to 8192."""
-    max_tokens: Count = 1024
-    """Longest answer, in tokens."""
+    max_tokens: Count | None = None
+    """Longest answer, in tokens; None means 512 for the demo model and 2048 for others."""
     temperature: Annotated[float, Field(ge=0)] = 0.2
     seed: Annotated[int, Field(ge=0)] | None = None
     """Makes answers repeatable on one machine."""
@@ -42,3 +42,11 @@ class LocalSettings(Settings):
     priority: int = 100
     raw: bool = False
     """Put the whole request to the engine into `llm:request`."""
+
+    def output_limit(self) -> int:
+        return self.max_tokens or (512 if self.is_demo else 2048)
+
+    @property
+    def is_demo(self) -> bool:
+        """Whether the demo model answers, which needs to be held by the hand."""
+        return self.model_path is None

@@ -26,9 +26,11 @@ _INSTRUCTING = ("system", "developer")
 _IMAGE = "[An image was here. This model cannot see.]"
 
 
-def body(
-    request: ChatRequest, choice: Choice, settings: LocalSettings, *, tersely: bool
-) -> dict[str, Any]:
+# Keeps the demo model from saying the same thing for ever.
+_AGAINST_LOOPS = {"dry_multiplier": 0.8, "dry_allowed_length": 3}
+
+
+def body(request: ChatRequest, choice: Choice, settings: LocalSettings) -> dict[str, Any]:
     """The request in the engine's form, but for the response format."""
     wishes = {
         "temperature": settings.temperature if request.temperature is None else request.temperature,
@@ -38,11 +40,12 @@ def body(
         "stop": None if choice.is_constrained else request.stop,
     }
     return {
-        "messages": conversation(request, choice, tersely=tersely),
-        "max_tokens": request.max_output_tokens or settings.max_tokens,
+        "messages": conversation(request, choice, tersely=settings.is_demo),
+        "max_tokens": request.max_output_tokens or settings.output_limit(),
         "stream": True,
         "stream_options": {"include_usage": True},
         "return_progress": True,
+        **(_AGAINST_LOOPS if settings.is_demo else {}),
         **{key: value for key, value in wishes.items() if value is not None},
     }
 

@@ -19,6 +19,7 @@ from .failures import Patience
 from .options import MODULE_ID, MOUNT_NAME, LocalSettings
 from .prompts import body
 from .replies import Piece, Reply
+from .texts import sound
 from .weights import (
     INSTALL_ENGINE,
     INSTALL_WEIGHTS,
@@ -47,7 +48,7 @@ class LocalProvider:
         self._running: set[Generation] = set()
 
     def get_info(self) -> ProviderInfo:
-        kind = "demo model, for trying things out" if self._weights.is_demo else "local model"
+        kind = "demo model, for trying things out" if self._settings.is_demo else "local model"
         return ProviderInfo(
             id=self.name,
             display_name=f"{self._weights.name} ({kind})",
@@ -55,7 +56,7 @@ class LocalProvider:
             defaults={
                 "model": self._weights.name,
                 "context_window": self._weights.context_window,
-                "max_output_tokens": self._settings.max_tokens,
+                "max_output_tokens": self._settings.output_limit(),
             },
             config_fields=[
                 ConfigField(
@@ -73,7 +74,7 @@ class LocalProvider:
                 id=self._weights.name,
                 display_name=self.get_info().display_name,
                 context_window=self._weights.context_window,
-                max_output_tokens=self._settings.max_tokens,
+                max_output_tokens=self._settings.output_limit(),
                 capabilities=list(_CAPABILITIES),
             )
         ]
@@ -151,12 +152,12 @@ class LocalProvider:
         )
 
     def _generation(self, request: ChatRequest, choice: Choice) -> Generation:
-        asked = body(request, choice, self._settings, tersely=self._weights.is_demo)
+        asked = body(request, choice, self._settings)
         if not choice.is_constrained:
-            return Generation(asked)
+            return Generation(sound(asked))
         strict = asked | {"response_format": choice.response_format()}
         loose = asked | {"response_format": choice.response_format(loosely=True)}
-        return Generation(strict, loose if choice.tools else None)
+        return Generation(sound(strict), sound(loose) if choice.tools else None)
 
     def _check_model(self, asked: str | None) -> None:
         known = (self._weights.name, self._weights.path.stem, str(self._weights.path))
@@ -178,7 +179,7 @@ def _overridden(request: ChatRequest, values: dict[str, Any]) -> ChatRequest:
 async def mount(coordinator: Any, config: dict[str, Any] | None = None) -> Any:
     settings = LocalSettings.read(config, MODULE_ID)
     weights = find_weights(settings)
-    if weights is None or (weights.is_demo and not is_engine_installed()):
+    if weights is None or (settings.is_demo and not is_engine_installed()):
         logger.warning(
             "No local model: neither `model_path` nor the demo model is there. Run `make model`, "
             "or `%s` and `%s`.", INSTALL_ENGINE, INSTALL_WEIGHTS,

@@ -23,6 +23,7 @@ from .choices import ANSWER, ARGUMENTS, TOOL
 from .engine import Chunk
 from .failures import from_report
 from .options import MOUNT_NAME
+from .texts import parsed
 
 Piece = tuple[str, str]
 """`thinking` or `text`, and what was thought or said."""
@@ -54,13 +55,7 @@ class SpokenAnswer:
         if self.raw[self._shown_to + len(whole) :][:1] != '"':
             whole = _HALF_A_CHARACTER.sub("", whole)
         self._shown_to += len(whole)
-        return str(_parsed(f'"{whole}"'))
-
-
-def _parsed(text: str) -> Any:
-    """JSON without the halves of characters that no text file or network could carry."""
-    value = json.loads(text, strict=False)
-    return json.loads(json.dumps(value, ensure_ascii=False).encode("utf-8", "replace"))
+        return str(parsed(f'"{whole}"'))
 
 
 class Reply:
@@ -132,7 +127,7 @@ class Reply:
         if self._answer is None:
             return None, ""
         try:
-            reply = _parsed(self._answer.raw)
+            reply = parsed(self._answer.raw)
         except ValueError as error:
             cut = _CALL_BEGINS.match(self._answer.raw)
             if cut is None:

@@ -32,7 +32,6 @@ class Weights:
     path: Path
     name: str
     context_window: int
-    is_demo: bool
 
 
 def is_engine_installed() -> bool:
@@ -52,9 +51,8 @@ def find_weights(settings: LocalSettings) -> Weights | None:
     trained = int(header.get(f"{header.get('general.architecture')}.context_length", 0))
     return Weights(
         path=path.resolve(),
-        name=settings.default_model or str(header.get("general.name") or path.stem),
+        name=settings.default_model or path.stem,
         context_window=_window(settings.context_window, trained, path),
-        is_demo=settings.model_path is None,
     )
 
 

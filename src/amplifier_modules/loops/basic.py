@@ -17,6 +17,7 @@ class BasicLoop(Loop):
     """Waits for each answer as a whole."""
 
     name = "loop-basic"
+    answers_without_provider = False
     settings: BasicSettings
 
     @property
@@ -24,9 +25,12 @@ class BasicLoop(Loop):
         return self.settings.reasoning_effort
 
     async def complete(self, turn: Turn, request: ChatRequest) -> Any:
-        if self.settings.extended_thinking:
-            return await turn.provider.complete(request, extended_thinking=True)
-        return await turn.provider.complete(request)
+        return await turn.provider.complete(request, **self.options)
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """What to tell a provider beside the request."""
+        return {"extended_thinking": True} if self.settings.extended_thinking else {}
 
 
 async def mount(coordinator: Any, config: dict[str, Any] | None = None) -> None:

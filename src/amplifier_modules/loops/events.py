@@ -6,14 +6,14 @@ turn with the error as its answer.
 
 from __future__ import annotations
 
-import logging
 from typing import Any
 
-from amplifier_core.events import CONTEXT_PRE_COMPACT, SESSION_END, SESSION_START
+from amplifier_core.events import SESSION_END, SESSION_START
 from amplifier_core.message_models import ToolCall
 
 from amplifier_modules.loops.loop import Loop
 from amplifier_modules.loops.options import LoopSettings
+from amplifier_modules.loops.results import said
 from amplifier_modules.loops.turn import Turn
 
 __amplifier_module_type__ = "orchestrator"
@@ -24,32 +24,22 @@ ERROR_TOOL = "error:tool"
 ERROR_PROVIDER = "error:provider"
 OWN_EVENTS = [TOOL_SELECTING, TOOL_SELECTED, ERROR_TOOL, ERROR_PROVIDER]
 
-logger = logging.getLogger(__name__)
-
 
 class EventsLoop(Loop):
     """Lets hooks take part in the choice of every tool."""
 
     name = "loop-events"
-
-    def __init__(self, coordinator: Any, settings: LoopSettings) -> None:
-        super().__init__(coordinator, settings.model_copy(update={"max_parallel_tools": 1}))
+    compacts = True
 
     async def turn_starts(self, turn: Turn) -> None:
         turn.injections.keep_for_the_whole_turn()
         await turn.hooks.emit(SESSION_START, {"prompt": turn.prompt})
 
-    async def before_step(self, turn: Turn) -> None:
-        should_compact = getattr(turn.context, "should_compact", None)
-        if should_compact is not None and await should_compact():
-            await turn.hooks.emit(CONTEXT_PRE_COMPACT, {})
-            await turn.context.compact()
-
     async def select(
-        self, turn: Turn, call: ToolCall, about: dict[str, Any]
+        self, turn: Turn, call: ToolCall, about: dict[str, Any], later: list[Any]
     ) -> tuple[ToolCall, str | None]:
         offer = {**about, "available_tools": list(turn.tools)}
-        verdict = await turn.ask(TOOL_SELECTING, offer)
+        verdict = await turn.ask(TOOL_SELECTING, offer, later)
         if verdict.action == "deny":
             return call, f"Error: {verdict.reason or 'the call was denied'}"
         chosen = (verdict.data or {}).get("tool")
@@ -71,7 +61,7 @@ class EventsLoop(Loop):
         await turn.hooks.emit(ERROR_TOOL, {**payload, "severity": "medium"})
 
     async def provider_failed(self, turn: Turn, error: Exception) -> str | None:
-        text = str(error) or type(error).__name__
+        text = said(error)
         payload = {"error_type": type(error).__name__, "error_message": text, "severity": "high"}
         await turn.hooks.emit(ERROR_PROVIDER, payload)
         return f"Error: {text}"

@@ -20,6 +20,8 @@ class Loop:
     first_iteration = 0
     answers_without_provider = True
     """Whether a missing provider is told in the answer; otherwise it is raised."""
+    compacts = False
+    """Whether to ask also contexts of the newer contract if they should be compacted."""
     settings: LoopSettings
 
     def __init__(self, coordinator: Any, settings: LoopSettings) -> None:

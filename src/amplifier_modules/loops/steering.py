@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import logging
 from collections import deque
 
 LONGEST_QUEUE = 100
+
+logger = logging.getLogger(__name__)
 
 
 class Steering:
@@ -35,4 +38,6 @@ class Steering:
         return self._waiting.popleft()
 
     def clear(self) -> None:
-        self._waiting.clear()
+        if self._waiting:
+            logger.warning("%d messages to steer by came too late", len(self._waiting))
+            self._waiting.clear()

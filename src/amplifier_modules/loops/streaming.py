@@ -11,12 +11,12 @@ import re
 import time
 from typing import Any
 
-from amplifier_core.llm_errors import StreamError
+from amplifier_core.llm_errors import LLMTimeoutError, StreamError
 from amplifier_core.message_models import ChatRequest
 
-from amplifier_modules.loops import replies
 from amplifier_modules.loops.basic import BasicLoop
 from amplifier_modules.loops.options import StreamingSettings
+from amplifier_modules.loops.replies import text_of
 from amplifier_modules.loops.steering import Steering
 from amplifier_modules.loops.turn import Turn
 from amplifier_modules.loops.watch import Wait
@@ -36,6 +36,7 @@ class StreamingLoop(BasicLoop):
     """Streams, can be steered in mid-turn, and keeps a pause between model calls."""
 
     name = "loop-streaming"
+    answers_without_provider = True
     first_iteration = 1
     settings: StreamingSettings
 
@@ -91,30 +92,44 @@ class StreamingLoop(BasicLoop):
 
     async def _stream(self, turn: Turn, request: ChatRequest) -> Any:
         """Pass every chunk on; the last one brings the finished response."""
+        name, limit = turn.provider_name, self.settings.stream_idle_timeout
+        stream = turn.provider.stream_complete(request, **self.options)
+        try:
+            with Wait(turn.watch, limit or float("inf")) as wait:
+                response = await self._pass_on(turn, stream, wait)
+        except TimeoutError as error:
+            text = f"The stream of provider {name!r} was silent for {limit:g} s."
+            raise LLMTimeoutError(text, provider=name) from error
+        finally:
+            # An async generator that is left in the middle would wait for the garbage collector.
+            if hasattr(stream, "aclose"):
+                await stream.aclose()
+        if response is None and not turn.must_stop:
+            text = f"The stream of provider {name!r} ended without a response."
+            raise StreamError(text, provider=name)
+        return response
+
+    async def _pass_on(self, turn: Turn, stream: Any, wait: Wait) -> Any:
         response: Any = None
         emit = turn.hooks.emit
-        with Wait(turn.watch, self.settings.stream_idle_timeout or float("inf")) as wait:
-            async for chunk in turn.provider.stream_complete(request):
-                wait.still_alive()
-                if "response" in chunk:
-                    response = chunk["response"]
-                await emit(PROVIDER_STREAM, {"chunk": chunk})
-                if turn.cancellation is not None and turn.cancellation.is_immediate:
-                    break
-        if response is None and not turn.is_cancelled:
-            raise StreamError(
-                f"The stream of provider {turn.provider_name!r} ended without a response.",
-                provider=turn.provider_name,
-            )
+        async for chunk in stream:
+            wait.rest()
+            if "response" in chunk:
+                response = chunk["response"]
+            await emit(PROVIDER_STREAM, {"chunk": chunk})
+            if turn.must_stop:
+                break
+            wait.still_alive()
         return response
 
     async def _show_words(self, turn: Turn, response: Any) -> None:
-        text = replies.text_of(getattr(response, "content", None))
-        pieces = _WORDS.findall(text) if self.settings.stream_delay else [text] if text else []
-        for piece in pieces:
+        text = text_of(getattr(response, "content", None))
+        delay = self.settings.stream_delay
+        for piece in _WORDS.findall(text) if delay else [text] if text else []:
+            if turn.must_stop:
+                return
             await turn.hooks.emit(PROVIDER_STREAM, {"chunk": {"text": piece}})
-            if self.settings.stream_delay:
-                await asyncio.sleep(self.settings.stream_delay)
+            await asyncio.sleep(delay)
 
     def wants_to_go_on(self) -> bool:
         return len(self.steering) > 0

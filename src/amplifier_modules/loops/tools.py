@@ -80,7 +80,9 @@ class ToolCalls:
         try:
             with RunningCall(turn.dispatch, call.id, self._group):
                 self.answers[call.id] = await self._answer(call)
-        except Exception as error:
+        except (Exception, asyncio.CancelledError) as error:
+            if isinstance(error, asyncio.CancelledError) and being_cancelled():
+                raise
             # Not the tool's failure: a hook's wish that cannot be carried out, for example.
             logger.exception("A call of tool %r could not be made", call.name)
             self.answers[call.id] = f"The call could not be made: {results.said(error)}"

@@ -127,11 +127,15 @@ class Turn:
         self.provider_name = self.loop.choose_provider(self.providers)
         self.provider = self.providers[self.provider_name]
         most = self.settings.max_iterations
+        # Contexts of the older contract leave it to the loop.
+        compacts = self.loop.compacts or not hasattr(self.context, "get_messages_for_request")
         is_over = False
         while not is_over:
             if self.is_cancelled:
                 return await self._stop()
             await self.loop.before_step(self)
+            if compacts:
+                await self._compact_if_needed()
             is_last = 0 <= most <= self.model_calls
             is_over = await (self._wrap_up() if is_last else self._step())
             await asyncio.sleep(0)  # let other sessions have their turn
@@ -277,18 +281,17 @@ class Turn:
         if self._has_compacted or not hasattr(self.context, "compact"):
             return False
         self._has_compacted = True
-        await self.compact()
+        await self._compact()
         messages = await requests.messages_for(self.context, self.provider)
         return self.injections.applied_to(messages) != request.messages
 
-    async def compact_if_needed(self) -> None:
-        """For contexts that leave it to the loop to decide when."""
+    async def _compact_if_needed(self) -> None:
         wish = getattr(self.context, "should_compact", None)
         answer = wish() if wish is not None else False
         if await answer if inspect.isawaitable(answer) else answer:
-            await self.compact()
+            await self._compact()
 
-    async def compact(self) -> None:
+    async def _compact(self) -> None:
         await self.hooks.emit(CONTEXT_PRE_COMPACT, {})
         done = self.context.compact()
         if inspect.isawaitable(done):
