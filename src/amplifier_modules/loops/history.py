@@ -43,9 +43,9 @@ def missing(
     return [*results, closing]
 
 
-def _tail(stored: list[Any]) -> tuple[set[str], dict[str, Any]]:
+def _tail(stored: list[Any]) -> tuple[set[Any], dict[str, Any]]:
     """Ids of the tool results at the end, and the message before them."""
-    answered: set[str] = set()
+    answered: set[Any] = set()
     for message in reversed(stored):
         fields = message if isinstance(message, dict) else message.model_dump()
         if fields.get("role") != "tool":

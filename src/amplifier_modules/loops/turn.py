@@ -415,16 +415,15 @@ class Turn:
     async def _announce_cancel(self) -> None:
         token = self.cancellation
         # A task can be cancelled although nobody has asked the session to stop.
-        by_token = token is not None and token.is_cancelled
+        state = str(token.state) if token is not None and token.is_cancelled else "immediate"
         common = {"orchestrator": self.loop.name, "turn_count": self.model_calls}
         if not self._cancel_announced:
             self._cancel_announced = True
-            state = str(token.state) if by_token else "immediate"
             await self.hooks.emit(CANCEL_REQUESTED, {**common, "state": state})
             if token is not None:
                 await token.trigger_callbacks()
-        immediate = token.is_immediate if by_token else True
-        await self.hooks.emit(CANCEL_COMPLETED, {**common, "was_immediate": immediate})
+        payload = {**common, "was_immediate": state == "immediate"}
+        await self.hooks.emit(CANCEL_COMPLETED, payload)
 
     async def _finish(self) -> None:
         if self.status != "cancelled":
