@@ -6,7 +6,6 @@ A malformed plan is refused as a whole, with the place of the mistake in the mes
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
 
 from .utils.spelling import did_you_mean
@@ -17,7 +16,7 @@ DEFAULT_MOUNT_TIMEOUT = 60.0
 LONGEST_MOUNT_TIMEOUT = 1e9
 _DEFAULT_MODULES: dict[Kind, str] = {"orchestrator": "loop-basic", "context": "context-simple"}
 _LISTED: tuple[Kind, ...] = ("provider", "tool", "hook")
-_ENTRY_KEYS = ("module", "source", "config", "instance_id")
+_ENTRY_KEYS = {"module", "source", "config", "instance_id"}
 # Settings of the session that are numbers: of which type, and how small they may be.
 _NUMBERS: dict[str, tuple[type, float]] = {
     "injection_size_limit": (int, 0),
@@ -26,8 +25,7 @@ _NUMBERS: dict[str, tuple[type, float]] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Entry:
+class Entry(NamedTuple):
     """One module of the plan."""
 
     kind: Kind
@@ -100,9 +98,8 @@ def _entry(kind: Kind, where: str, spec: Any) -> Entry:
 
 def _check_spelling(where: str, spec: dict[Any, Any]) -> None:
     """Refuse a key that looks like a missing one; other unknown keys are the app's affair."""
-    missing = [key for key in _ENTRY_KEYS if key not in spec]
-    for key in spec:
-        if key not in _ENTRY_KEYS and (hint := did_you_mean(str(key), missing)):
+    for key in spec.keys() - _ENTRY_KEYS:
+        if hint := did_you_mean(str(key), _ENTRY_KEYS - spec.keys()):
             raise ValueError(f"{where} has the unknown key {key!r}. {hint}")
 
 

@@ -22,6 +22,7 @@ class Mounting:
     def __init__(self, coordinator: Any) -> None:
         # What only stands in for a coordinator is left alone: an empty one is watched instead.
         watched = coordinator if isinstance(coordinator, ModuleCoordinator) else ModuleCoordinator()
+        self.coordinator = coordinator
         self._coordinator = watched
         self._slots = {
             point: slot.copy() if _is_table(slot, point) else slot

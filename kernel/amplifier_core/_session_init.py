@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from collections.abc import Awaitable
 from copy import deepcopy
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -26,6 +25,7 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 SessionT = TypeVar("SessionT", bound="AmplifierSession")
+T = TypeVar("T")
 
 # What a session cannot do without, as error messages call it.
 _REQUIRED = {
@@ -60,17 +60,16 @@ async def initialize_session(
         await before.undo()
         raise
     # A stand-in for a coordinator keeps no such list: nothing is ever taken out of it.
-    getattr(coordinator, "_mounted", []).extend(startup.mounted)
+    getattr(coordinator, "_mounted", []).append(before.record())
     logger.info("Session %s initialized successfully", session_id)
 
 
 class _Startup:
-    """One run of the above: where modules go, and what they have put there."""
+    """One run of the above: where modules go, and who wants to be told when all are there."""
 
     def __init__(self, coordinator: Any, timeout: float) -> None:
         self.coordinator = coordinator
         self.timeout = timeout
-        self.mounted: list[Mounted] = []
         self._ready: list[tuple[str, ReadyFunction]] = []
 
     async def mount(self, entry: Entry) -> None:
@@ -94,11 +93,9 @@ class _Startup:
         providers = dict(coordinator.get("providers") or {}) if entry.kind == "provider" else {}
         approval = coordinator.approval_system if entry.kind == "approval" else None
         await self._consult("provider.before_load", entry)
-        async with _deadline(self.timeout, f"Module {entry.module!r} was not mounted"):
-            mount = await coordinator.loader.load(
-                entry.module, entry.config, source_hint=entry.source, coordinator=coordinator
-            )
-            returned = await mount(coordinator)
+        mounting = self._load_and_call(entry, before)
+        failure = f"Module {entry.module!r} was not mounted"
+        mount, returned = await _in_time(mounting, self.timeout, failure)
         try:
             if entry.kind == "provider":
                 serves = await _settle_provider(coordinator, entry, providers, returned)
@@ -107,15 +104,22 @@ class _Startup:
             elif entry.kind in _REQUIRED:
                 _check_slot(coordinator, entry, mount)
         finally:
-            record = before.record()
-            _register_cleanup(coordinator, entry, record, returned)
-        self.mounted.append(record)
+            if returned is not None:
+                _register_cleanup(coordinator, entry, before.record(), returned)
         ready = getattr(mount, "__on_session_ready__", None) if serves else None
         if ready and isinstance(coordinator.loader, ModuleLoader):
             # Sessions that come up at the same time may share a loader, but not its queue.
             self._ready.append(ready)
         elif ready:
             coordinator.loader.enqueue_on_session_ready(*ready)
+
+    async def _load_and_call(self, entry: Entry, before: Mounting) -> tuple[Any, Any]:
+        mount = await self.coordinator.loader.load(
+            entry.module, entry.config, source_hint=entry.source, coordinator=self.coordinator
+        )
+        # What our own loader bound need not look at the coordinator once more.
+        watched = getattr(mount, "__mount_watched__", None)
+        return mount, await (watched(before) if watched else mount(self.coordinator))
 
     async def _consult(self, capability: str, entry: Entry, *more: Any) -> None:
         """Let the app have its say on a provider; what it raises goes through."""
@@ -129,11 +133,9 @@ class _Startup:
         """Call each module's `on_session_ready`, now that every other one is there."""
         coordinator = self.coordinator
         for module_id, ready in [*coordinator.loader.get_on_session_ready_queue(), *self._ready]:
-            before = Mounting(coordinator)
             try:
                 failure = f"on_session_ready of module {module_id!r} did not return"
-                async with _deadline(self.timeout, failure):
-                    await ready(coordinator)
+                await _in_time(ready(coordinator), self.timeout, failure)
             except Exception as error:
                 text = _safe_exception_str(error)
                 logger.warning(
@@ -141,7 +143,6 @@ class _Startup:
                 )
                 payload = {"module_id": module_id, "error": text}
                 await coordinator.hooks.emit(MODULE_ON_SESSION_READY_FAILED, payload)
-            self.mounted.append(before.record())
         coordinator.loader.clear_on_session_ready_queue()
 
     async def _report(self, entry: Entry, error: Exception) -> None:
@@ -158,12 +159,11 @@ class _Startup:
         await self.coordinator.hooks.emit(MODULE_LOAD_FAILED, payload)
 
 
-@asynccontextmanager
-async def _deadline(timeout: float, failure: str) -> AsyncIterator[None]:
+async def _in_time(work: Awaitable[T], timeout: float, failure: str) -> T:
     limit = asyncio.timeout(timeout)
     try:
         async with limit:
-            yield
+            return await work
     except TimeoutError as error:
         if not limit.expired():
             raise
@@ -180,7 +180,7 @@ def _register_cleanup(coordinator: Any, entry: Entry, record: Mounted, returned:
     cleanup = next(filter(callable, methods if is_serving else [returned, *methods]), None)
     if cleanup is not None:
         coordinator.register_cleanup(cleanup)
-    elif returned is not None and not is_serving:
+    elif not is_serving:
         logger.warning(
             "mount() of %r (%s) returned %s, which is no cleanup and not mounted; ignoring it",
             entry.module, entry.where, type(returned).__name__,

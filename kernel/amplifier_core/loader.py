@@ -322,22 +322,28 @@ def _describe(module_id: str, place: list[EntryPoint] | Path) -> ModuleInfo | No
 def _checked(module_id: str, mount: Callable[[Any], Any]) -> MountFunction:
     """`mount`, held to the contract; when it fails, nothing of it stays mounted."""
 
-    async def checked(coordinator: Any) -> Any:
-        before = Mounting(coordinator)
-        returned = None
+    async def mount_watched(before: Mounting) -> Any:
+        returned = mount(before.coordinator)
+        if inspect.isawaitable(returned):
+            returned = await returned
         try:
-            returned = mount(coordinator)
-            if inspect.isawaitable(returned):
-                returned = await returned
             _check_installed(module_id, before)
-        except BaseException:
+        except ModuleValidationError:
             if inspect.isroutine(returned):
-                coordinator.register_cleanup(returned)
-            await before.undo()
+                before.coordinator.register_cleanup(returned)
             raise
         return returned
 
+    async def checked(coordinator: Any) -> Any:
+        before = Mounting(coordinator)
+        try:
+            return await mount_watched(before)
+        except BaseException:
+            await before.undo()
+            raise
+
     checked.__module_id__ = module_id  # type: ignore[attr-defined]
+    checked.__mount_watched__ = mount_watched  # type: ignore[attr-defined]
     return checked
 
 

@@ -252,7 +252,7 @@ class SimpleContext:
     def _shorten_view(self, budget: int, goal: int) -> Outcome | None:
         """Shorten the view; None if there is nothing to gain, or it would not fit even then."""
         view, room = self._view, self._meter.room
-        elsewhere = self._estimate - view.tokens + view.held_tokens
+        elsewhere = self._estimate - view.tokens + view.waiting_tokens
         target, limit = room(goal) - elsewhere, room(self._limit(budget)) - elsewhere
         outcome = compact(view.entries, self._protection, target, limit)
         if outcome.level and outcome.tokens + elsewhere <= room(budget):

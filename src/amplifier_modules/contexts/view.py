@@ -22,8 +22,6 @@ class View:
 
     def __init__(self, entries: Iterable[Entry] = (), *, has_prompt_factory: bool = False) -> None:
         self.entries: list[Entry] = []
-        self.tokens = 0
-        """The estimate of everything shown."""
         self.removed = 0
         """Messages that compactions took out."""
         self.floor = 0
@@ -31,6 +29,7 @@ class View:
         self.compacted_at = 0
         """The budget of the last compaction; 0 if there was none."""
         self._has_prompt_factory = has_prompt_factory
+        self._tokens = 0
         self._dicts: list[dict[str, Any]] = []
         self._messages: list[Message] = []
         self._units = 0
@@ -41,12 +40,17 @@ class View:
             self.append(entry)
 
     @property
-    def held_tokens(self) -> int:
-        """The part of the estimate that waits behind open calls."""
-        return sum(entry.tokens for entry in self._held)
+    def tokens(self) -> int:
+        """The estimate of everything shown."""
+        return self._tokens + self.waiting_tokens
+
+    @property
+    def waiting_tokens(self) -> int:
+        """The part of it that has no place yet, because results are still to come."""
+        return _NOTE_TOKENS * len(self._open) + sum(entry.tokens for entry in self._held)
 
     def __len__(self) -> int:
-        return len(self.entries) + len(self._held)
+        return len(self.entries) + len(self._open) + len(self._held)
 
     def append(self, entry: Entry) -> None:
         if self._has_prompt_factory and entry.is_static_prompt:
@@ -58,7 +62,6 @@ class View:
             self._give_up_open_calls()
         if self._open and entry.kind != "result":
             self._held.append(entry)
-            self.tokens += entry.tokens
             return
         self._show(entry, self._next_unit())
         for call in entry.calls:
@@ -79,13 +82,11 @@ class View:
 
     def _give_up_open_calls(self) -> None:
         for call in list(self._open):
-            note = {"role": "tool", "tool_call_id": call, "content": NO_RESULT}
-            self._append_result(Entry({**note, "metadata": {"source": "context"}}))
+            self._append_result(_no_result(call))
 
     def _release(self) -> None:
         held, self._held = self._held, []
         for entry in held:
-            self.tokens -= entry.tokens
             self._show(entry, self._next_unit())
 
     def _next_unit(self) -> int:
@@ -96,23 +97,36 @@ class View:
         entry.unit = unit
         self.entries.append(entry)
         self._dicts.append(entry.message)
-        self.tokens += entry.tokens
+        self._tokens += entry.tokens
 
     def replace(self, entries: Sequence[Entry]) -> None:
-        """Show these in place of what is shown; held-back entries wait on."""
+        """Show these in place of what is shown; what waits goes on waiting."""
         self.entries = list(entries)
         self._dicts = [entry.message for entry in entries]
         self._messages = []
-        self.tokens = sum(entry.tokens for entry in entries) + self.held_tokens
+        self._tokens = sum(entry.tokens for entry in entries)
 
     def dicts(self, prompt: Entry | None) -> list[dict[str, Any]]:
         """The messages behind the system prompt, in a new list."""
         first = () if prompt is None else (prompt.message,)
-        return [*first, *self._dicts, *(entry.message for entry in self._held)]
+        return [*first, *self._dicts, *(entry.message for entry in self._waiting())]
 
     def messages(self, prompt: Entry | None) -> list[Message]:
         """The same, validated. Each message is validated once and then reused."""
         fresh = self.entries[len(self._messages) :]
         self._messages.extend(entry.validated() for entry in fresh)
         first = () if prompt is None else (prompt.validated(),)
-        return [*first, *self._messages, *(entry.validated() for entry in self._held)]
+        return [*first, *self._messages, *(entry.validated() for entry in self._waiting())]
+
+    def _waiting(self) -> list[Entry]:
+        """What a request shows in the middle of tool calls: that they have no results yet."""
+        return [*map(_no_result, self._open), *self._held]
+
+
+def _no_result(call: str) -> Entry:
+    metadata = {"source": "context"}
+    fields = {"role": "tool", "tool_call_id": call, "content": NO_RESULT, "metadata": metadata}
+    return Entry(fields)
+
+
+_NOTE_TOKENS = _no_result("").tokens

@@ -183,13 +183,16 @@ def _load(options: EngineOptions) -> Any:
         if os.name == "posix":
             params.hostnames = [f"{folder}/engine.sock"]
         try:
-            return library.Server(params)
+            server = library.Server(params)
         except RuntimeError as error:
             raise ConfigurationError(
                 f"The model {str(options.path)!r} cannot be loaded: {error} "
                 f"Check that the file is complete and that memory suffices.",
                 provider=MOUNT_NAME,
             ) from error
+        # One token warms the caches; and a server that never worked hangs when it is freed.
+        server.handle_completions({"prompt": " ", "n_predict": 1})
+        return server
 
 
 def _parameters(library: Any, options: EngineOptions) -> Any:
@@ -200,6 +203,7 @@ def _parameters(library: Any, options: EngineOptions) -> Any:
     params.n_batch = params.n_ubatch = _BATCH_TOKENS
     params.cpuparams.n_threads = params.cpuparams_batch.n_threads = options.threads
     params.cache_ram_mib = 0
+    params.warmup = False
     params.verbosity = _SILENT
     params.ui = params.endpoint_slots = False
     params.api_keys = [secrets.token_urlsafe()]

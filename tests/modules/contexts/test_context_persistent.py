@@ -16,6 +16,7 @@ from helpers_contexts import (
     assistant,
     contents,
     persistent_context,
+    recorded,
     system,
     turns,
     user,
@@ -338,7 +339,16 @@ def test_a_project_s_folder_is_named_after_its_path() -> None:
     assert project_slug(Path("C:\\code\\app")) == "-C-code-app"
 
 
-async def test_a_longer_tail_can_be_compacted_than_in_memory() -> None:
-    with pytest.raises(ValueError, match="'context-persistent'.*'truncate_boundary'"):
+async def test_the_dead_key_of_other_versions_is_refused() -> None:
+    with pytest.raises(ValueError, match=r"'context-persistent'.*'truncate_boundary'"):
         await persistent.mount(MockCoordinator(), {"truncate_boundary": 1})
-    assert persistent.PersistentOptions().protected_recent == 0.10
+
+
+async def test_less_of_the_newest_is_protected_than_in_memory(path: Path) -> None:
+    coordinator = MockCoordinator()
+    seen = recorded(coordinator, "context:compaction")
+    async with persistent_context(coordinator, transcript_path=str(path)) as context:
+        await add_all(context, turns(40))
+        await context.compact()
+
+    assert seen[0][1]["protected_recent"] == 0.10

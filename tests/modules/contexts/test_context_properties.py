@@ -13,7 +13,6 @@ from helpers_contexts import (
     JsonDict,
     add_all,
     assistant,
-    is_notice,
     recorded,
     result,
     simple_context,
@@ -57,7 +56,8 @@ groups = st.tuples(st.integers(1, 3), st.integers(0, 3), sizes, st.booleans(), s
 )
 pieces = st.one_of(messages.map(lambda message: [message]), groups, groups)
 histories = st.lists(pieces, min_size=1, max_size=25)
-budgets = st.integers(20, 6_000)
+percents = st.integers(5, 120)
+"""A budget, as a share of what the whole history takes."""
 configs = st.fixed_dictionaries(
     {
         "protected_recent": st.sampled_from([0, 0.1, 0.3, 1]),
@@ -84,17 +84,17 @@ def numbered(history: list[Piece]) -> list[Piece]:
     return pieces
 
 
-def numbers(shown: list[JsonDict], **wanted: Any) -> list[int]:
-    """The numbers of the messages that have these fields."""
-    return [
-        each["metadata"]["number"]
-        for each in shown
-        if "number" in each["metadata"] and wanted.items() <= each.items()
-    ]
-
-
 def injected(message: JsonDict) -> bool:
     return bool(message["metadata"].get("source") == "hook")
+
+
+def budget_of(history: list[Piece], percent: int) -> int:
+    return percent * sum(map(tokens, history)) // 100
+
+
+def is_open(piece: Piece) -> bool:
+    calls = [call for message in piece for call in message.get("tool_calls", ())]
+    return len(calls) > len([message for message in piece if message["role"] == "tool"])
 
 
 async def request(history: list[Piece], budget: int, config: JsonDict) -> list[JsonDict] | None:
@@ -111,7 +111,7 @@ async def request(history: list[Piece], budget: int, config: JsonDict) -> list[J
         return shown
 
 
-def check_pairs(shown: list[JsonDict], history: list[JsonDict]) -> None:
+def check_pairs(shown: list[JsonDict]) -> None:
     """Every call is followed by its results and by nothing else; no result stands alone."""
     wanted: list[str] = []
     for message in shown:
@@ -121,26 +121,26 @@ def check_pairs(shown: list[JsonDict], history: list[JsonDict]) -> None:
         else:
             assert not wanted
             wanted = [call["id"] for call in message.get("tool_calls", ())]
-    given = {message.get("tool_call_id") for message in history}
-    assert not given.intersection(wanted)
+    assert not wanted
 
 
 @THOROUGH
-@given(histories.map(numbered), budgets, configs)
+@given(histories.map(numbered), percents, configs)
 def test_a_request_fits_and_keeps_what_must_be_kept(
-    history: list[Piece], budget: int, config: JsonDict
+    history: list[Piece], percent: int, config: JsonDict
 ) -> None:
     flat = [message for piece in history for message in piece]
 
+    budget = budget_of(history, percent)
     shown = asyncio.run(request(history, budget, config))
 
     if shown is None:
         return
     assert tokens(shown) <= budget
-    check_pairs(shown, flat)
-    in_order = numbers([each for each in shown if not injected_or_new(each)])
-    assert in_order == sorted(in_order)
+    check_pairs(shown)
     by_number = {each["metadata"]["number"]: each for each in shown if "number" in each["metadata"]}
+    in_order = [number for number, each in by_number.items() if not injected(each)]
+    assert in_order == sorted(in_order)
     for message in flat:
         pinned = message["metadata"].get("pinned") or message["role"] == "system"
         found = by_number.get(message["metadata"]["number"])
@@ -152,15 +152,13 @@ def test_a_request_fits_and_keeps_what_must_be_kept(
     ]
 
 
-def injected_or_new(message: JsonDict) -> bool:
-    return is_notice(message) or injected(message)
-
-
 @THOROUGH
-@given(histories.map(numbered), budgets, configs)
+@given(histories.map(numbered), percents, configs)
 def test_between_compactions_requests_only_grow_byte_for_byte(
-    history: list[Piece], budget: int, config: JsonDict
+    history: list[Piece], percent: int, config: JsonDict
 ) -> None:
+    budget = budget_of(history, percent)
+
     async def run() -> None:
         coordinator = MockCoordinator()
         compactions = recorded(coordinator, "context:compaction")
@@ -169,23 +167,29 @@ def test_between_compactions_requests_only_grow_byte_for_byte(
             last = ""
             for piece in history:
                 await add_all(context, piece)
+                if is_open(piece):
+                    continue  # no loop asks the model while a tool runs
                 compactions.clear()
                 try:
                     shown = await context.get_messages_for_request(token_budget=budget)
                 except ContextLengthError:
                     return
                 now = json.dumps(shown).removesuffix("]")
-                assert now.startswith(last) or compactions
+                # A boolean, because explaining how long texts differ takes minutes.
+                only_grew = now.startswith(last)
+                assert only_grew or compactions
                 last = now
 
     asyncio.run(run())
 
 
 @THOROUGH
-@given(histories.map(numbered), budgets, configs)
+@given(histories.map(numbered), percents, configs)
 def test_validated_messages_are_the_same_request(
-    history: list[Piece], budget: int, config: JsonDict
+    history: list[Piece], percent: int, config: JsonDict
 ) -> None:
+    budget = budget_of(history, percent)
+
     async def run() -> None:
         async with simple_context(**config) as context:
             for piece in history:

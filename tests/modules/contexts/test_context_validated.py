@@ -49,7 +49,7 @@ async def test_a_call_that_is_in_the_content_already_is_not_added_again() -> Non
     message = {**assistant("", "a"), "content": [{"type": "thinking", "thinking": "hm"}, block]}
     async with simple_context() as context:
         await context.add_message(message)
-        (shown,) = await context.get_validated_messages()
+        shown, *_ = await context.get_validated_messages()
 
     assert [each.type for each in shown.content] == ["thinking", "tool_call"]
 
@@ -67,7 +67,7 @@ async def test_arguments_of_any_shape_become_a_mapping(arguments: Any, expected:
     call = {"id": "a", "name": "read", "arguments": arguments}
     async with simple_context() as context:
         await context.add_message({"role": "assistant", "content": None, "tool_calls": [call]})
-        (shown,) = await context.get_validated_messages()
+        shown, *_ = await context.get_validated_messages()
 
     assert shown.content == [ToolCallBlock(id="a", name="read", input=expected)]
 
@@ -95,13 +95,14 @@ async def test_what_does_not_validate_is_sent_as_plain_text_with_a_warning(
     blocks = [{"type": "hologram"}, {"type": "text", "text": "look"}, "here"]
     async with simple_context() as context:
         await context.add_message({**assistant("", "a"), "content": blocks})
+        await context.add_message(result("a", "done"))
         await context.add_message({"role": "oracle", "content": "42", "tool_call_id": 7})
         with caplog.at_level(logging.WARNING):
-            first, second = await context.get_validated_messages()
+            first, _, second = await context.get_validated_messages()
             await context.get_validated_messages()
         kept = await context.get_messages()
 
-    assert [each["role"] for each in kept] == ["assistant", "oracle"]
+    assert [each["role"] for each in kept] == ["assistant", "tool", "oracle"]
     assert first.content[0] == TextBlock(text="look\n\nhere")
     assert first.content[1].id == "a"
     assert (second.role, second.content, second.tool_call_id) == ("user", "42", "7")

@@ -45,12 +45,16 @@ async def test_what_hooks_inject_while_tools_run_moves_behind_the_results() -> N
     assert history == ["", "reminder", "note", "one", "two", "fine"]
 
 
-async def test_what_waits_behind_an_open_call_is_shown_all_the_same() -> None:
+async def test_a_request_in_the_middle_of_calls_is_valid_and_shows_everything() -> None:
     async with simple_context() as context:
         await add_all(context, [assistant("", "a"), user("reminder", source="hook")])
+        _, note, reminder = await context.get_messages_for_request()
+        validated = await context.get_validated_messages()
+        await context.add_message(result("a", "done"))
 
-        assert contents(await context.get_messages_for_request()) == ["", "reminder"]
-        assert [each.content for each in await context.get_validated_messages()][1] == "reminder"
+        assert (note["role"], note["tool_call_id"]) == ("tool", "a")
+        assert [validated[1].tool_call_id, validated[2].content] == ["a", reminder["content"]]
+        assert contents(await context.get_messages_for_request()) == ["", "done", "reminder"]
 
 
 async def test_an_id_that_is_used_again_belongs_to_the_newest_call() -> None:

@@ -158,7 +158,7 @@ class Stage:
         self.hooks = coordinator.hooks
         self.token = coordinator.cancellation
         self.events: list[tuple[str, dict[str, Any]]] = []
-        self.hooks.register("*", self._record, priority=1000, name="record")
+        self.hooks.register("*", self._record, priority=-1000, name="record")
 
     def _record(self, event: str, data: dict[str, Any]) -> None:
         self.events.append((event, data))

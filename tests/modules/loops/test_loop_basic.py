@@ -1,8 +1,10 @@
 """loop-basic: from a prompt to an answer."""
 
+import asyncio
 from typing import Any
 
 import pytest
+from amplifier_core.content_models import ThinkingContent
 from amplifier_core.llm_errors import ContextLengthError, LLMError, RateLimitError
 from amplifier_core.message_models import TextBlock, ThinkingBlock, ToolCallBlock
 from helpers_loops import (
@@ -108,7 +110,7 @@ async def test_a_denied_prompt_is_answered_with_the_reason_and_leaves_no_trace(l
 
     assert await ready.run() == "Operation denied: not today"
     assert ready.context.messages == []
-    assert ready.names == ["prompt:submit"] or ready.names == []
+    assert ready.names == ["prompt:submit"]
 
 
 @pytest.mark.parametrize("loop", LOOPS)
@@ -246,8 +248,6 @@ async def test_calls_are_found_although_the_provider_parses_none() -> None:
 
 
 async def test_a_provider_that_cancels_its_own_call_has_failed() -> None:
-    import asyncio
-
     ready = await stage(asyncio.CancelledError())
 
     with pytest.raises(LLMError, match="cancelled its own call"):
@@ -270,8 +270,6 @@ async def test_usage_is_told_with_the_response_and_the_last_block() -> None:
 
 
 async def test_blocks_made_for_display_are_announced_in_place_of_the_content() -> None:
-    from amplifier_core.content_models import ThinkingContent
-
     answer = says("one", content_blocks=[ThinkingContent(text="hm")])
     ready = await stage(answer)
     await ready.run()
