@@ -121,6 +121,31 @@ ROWS = (
         deadline=240,
     ),
     Row(
+        "context-add",
+        (
+            Line("2,000 messages into a context", "for information", 0, "ours.ms", "peer.ms", "ms"),
+            Line(
+                "same, beside 1,000 messages", "of the other", 2.5, "ours.ms", "ours.half_ms", "ms"
+            ),
+        ),
+    ),
+    Row(
+        "context-compact",
+        (
+            Line("compaction of 2,400 messages", "at most", 25, "ours.ms", "peer.ms", "ms"),
+            Line(
+                "same, beside 1,200 messages", "of the other", 2.5, "ours.ms", "ours.half_ms", "ms"
+            ),
+        ),
+    ),
+    Row(
+        "context-ask",
+        (
+            Line("request from 10,000 messages", "at most", 1, "ours.ms", "peer.ms", "ms"),
+            Line("same, validated", "at most", 1, "ours.valid_ms", "peer.valid_ms", "ms"),
+        ),
+    ),
+    Row(
         "exit",
         (Line("processes of {size} that end badly", "at most", 0, "ours.bad", "peer.bad", "bad"),),
         sizes={"quick": 20, "normal": 200, "full": 1_000},

@@ -24,6 +24,9 @@ ROWS = {
     "memory-resident": "measure_sessions:memory_resident",
     "memory-traced": "measure_sessions:memory_traced",
     "concurrency": "measure_sessions:concurrency",
+    "context-add": "measure_contexts:adding",
+    "context-compact": "measure_contexts:compacting",
+    "context-ask": "measure_contexts:asking",
     "import": "measure_processes:import_time",
     "exit": "measure_processes:clean_exit",
 }

@@ -114,6 +114,8 @@ def _instance_id(where: str, spec: dict[str, Any]) -> str | None:
 
 def _check_instances(providers: list[Entry]) -> None:
     """At most one entry of a module may go without a name, and no name is given twice."""
+    if len(providers) < 2:
+        return
     nameless = Counter(entry.module for entry in providers if entry.instance_id is None)
     for module, count in nameless.items():
         if count > 1:

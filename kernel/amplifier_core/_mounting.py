@@ -25,7 +25,7 @@ class Mounting:
         self.coordinator = coordinator
         self._coordinator = watched
         self._slots = {
-            point: slot.copy() if _is_table(slot, point) else slot
+            point: slot.copy() if slot.__class__ is dict and _is_table(slot, point) else slot
             for point, slot in watched.mount_points.items()
         }
         self._systems = [(name, getattr(watched, name)) for name in SYSTEMS]
@@ -39,6 +39,8 @@ class Mounting:
         found: list[Installed] = []
         for point, slot in self._coordinator.mount_points.items():
             before = self._slots.get(point)
+            if slot is before:
+                continue
             if _is_table(slot, point):
                 known = before if isinstance(before, dict) else {}
                 found += [(point, name, module) for name, module in _added(known, slot).items()]

@@ -6,10 +6,10 @@ again, reported, and the session goes on without it.
 
 from __future__ import annotations
 
-import asyncio
 import logging
 from collections.abc import Awaitable
 from copy import deepcopy
+from time import monotonic
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from ._mount_plan import Entry, read_mount_plan
@@ -17,6 +17,7 @@ from ._mounting import Mounted, Mounting
 from .events import MODULE_LOAD_FAILED, MODULE_ON_SESSION_READY_FAILED, SESSION_FORK
 from .loader import ModuleLoader, ReadyFunction, module_failure_reason
 from .models import SessionStatus
+from .utils.deadline import finish_within
 from .utils.truncate import redact_secrets
 
 if TYPE_CHECKING:
@@ -160,13 +161,12 @@ class _Startup:
 
 
 async def _in_time(work: Awaitable[T], timeout: float, failure: str) -> T:
-    limit = asyncio.timeout(timeout)
+    began = monotonic()
     try:
-        async with limit:
-            return await work
+        return await finish_within(timeout, work)
     except TimeoutError as error:
-        if not limit.expired():
-            raise
+        if monotonic() - began < timeout:
+            raise  # the module's own
         raise TimeoutError(
             f"{failure} within {timeout:g} s. Raise session.mount_timeout if it needs longer."
         ) from error

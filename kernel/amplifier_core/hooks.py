@@ -10,7 +10,7 @@ import asyncio
 import inspect
 import logging
 import threading
-from collections.abc import Awaitable, Callable, Coroutine, Iterable
+from collections.abc import Callable, Coroutine, Iterable
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from operator import attrgetter
@@ -24,6 +24,7 @@ from .cancellation import being_cancelled
 from .correlation import CORRELATED_EVENTS, REQUEST_ID_FIELD, in_flight, resolve_request_id
 from .models import ContextInjection, HookResult, _continue_with
 from .utils.checks import typed
+from .utils.deadline import finish_within
 
 __all__ = ["ContextInjection", "HookRegistry", "HookResult"]
 
@@ -241,7 +242,7 @@ class HookRegistry:
                 if answer.__class__ is CoroutineType and hook.timeout is None:
                     answer = await answer
                 elif inspect.isawaitable(answer):
-                    answer = await _within(hook.timeout, answer)
+                    answer = await finish_within(hook.timeout, answer)
             except Exception as error:
                 answer = _failed(hook, event, error)
             except asyncio.CancelledError as error:
@@ -290,7 +291,7 @@ class HookRegistry:
             try:
                 answer = hook.handler(event, _copied(data))
                 if inspect.isawaitable(answer):
-                    answer = await _within(min(limits, default=None), answer)
+                    answer = await finish_within(min(limits, default=None), answer)
             except Exception as error:
                 _failed(hook, event, error)
             except asyncio.CancelledError as error:
@@ -339,11 +340,6 @@ def _says_nothing(answer: object) -> bool:
 
 async def _answer(result: HookResult) -> HookResult:
     return result
-
-
-async def _within(timeout: float | None, answer: Awaitable[Any]) -> Any:
-    async with asyncio.timeout(timeout):
-        return await answer
 
 
 def _failed(hook: _Registration, event: str, error: BaseException) -> HookResult | None:

@@ -31,6 +31,7 @@ class InstalledModules:
 
     def __init__(self) -> None:
         self._by_id: dict[str, list[EntryPoint]] = {}
+        self._winners: dict[str, EntryPoint] = {}
         self._seen: tuple[object, list[str]] | None = None
 
     def table(self) -> dict[str, list[EntryPoint]]:
@@ -47,8 +48,9 @@ class InstalledModules:
         """
         if self._is_outdated(paths_matter=module_id not in self._by_id):
             self._scan()
-        candidates = self._by_id.get(module_id)
-        return winner(module_id, candidates) if candidates else None
+        if module_id not in self._winners and module_id in self._by_id:
+            self._winners[module_id] = winner(module_id, self._by_id[module_id])
+        return self._winners.get(module_id)
 
     def _is_outdated(self, paths_matter: bool) -> bool:
         # Someone who replaced the reader (a test, an app's own index) gets a fresh scan.
@@ -62,7 +64,7 @@ class InstalledModules:
         for point in reader(group=ENTRY_POINT_GROUP):
             by_id.setdefault(point.name, []).append(point)
         # Set when complete, and the key last: other threads may be looking.
-        self._by_id = by_id
+        self._by_id, self._winners = by_id, {}
         self._seen = (reader, paths)
 
 

@@ -81,6 +81,10 @@ class Imported(NamedTuple):
     """What has to be on sys.path for it, if it was not importable before."""
 
 
+# Every session asks for its modules anew; what they are does not change while they are imported.
+_from_entry_points: dict[EntryPoint, tuple[ModuleType, Imported]] = {}
+
+
 def import_directory(module_id: str, path: Path) -> Imported:
     """Import the module in directory `path`.
 
@@ -101,11 +105,18 @@ def import_directory(module_id: str, path: Path) -> Imported:
 
 def import_entry_point(module_id: str, point: EntryPoint) -> Imported:
     """Import what an entry point names; `on_session_ready` is looked for beside it."""
+    home, imported = _from_entry_points.get(point, (None, None))
+    if imported is not None and sys.modules.get(imported.mount.__module__) is home:
+        return imported
     try:
         mount = point.load()
     except Exception as error:
         raise _import_failed(module_id, "its entry point", error) from error
-    return _checked(module_id, mount, sys.modules.get(getattr(mount, "__module__", None) or ""))
+    home = sys.modules.get(getattr(mount, "__module__", None) or "")
+    imported = _checked(module_id, mount, home)
+    if home is not None:
+        _from_entry_points[point] = home, imported
+    return imported
 
 
 def import_conventional(module_id: str) -> Imported | None:

@@ -20,7 +20,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from amplifier_core.llm_errors import ConfigurationError, ProviderUnavailableError
+from amplifier_core.llm_errors import AbortError, ConfigurationError, ProviderUnavailableError
 
 from .failures import as_llm_error
 from .options import MOUNT_NAME
@@ -65,6 +65,8 @@ class Generation:
                 if isinstance(chunk, Exception):
                     raise chunk
                 yield chunk
+            if self._is_stopped:
+                raise AbortError("The session was closed before the answer.", provider=MOUNT_NAME)
         finally:
             self.stop()
 
@@ -84,10 +86,9 @@ class Generation:
     # -- on the engine's thread -------------------------------------------------------
 
     def run(self, server: Any) -> None:
-        if self._is_stopped:
-            return
         try:
-            self._generate(server)
+            if not self._is_stopped:
+                self._generate(server)
         except Exception as error:
             self.deliver(as_llm_error(error))
         else:

@@ -7,6 +7,7 @@ that say nothing are taken to be independent.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from os.path import expanduser, normpath
 from pathlib import PurePath
 from typing import Any, NamedTuple
 
@@ -33,23 +34,13 @@ def touched(tool: Any, arguments: dict[str, Any], base: PurePath) -> Touched:
 
 def _paths(names: Any, arguments: dict[str, Any], base: PurePath) -> frozenset[PurePath]:
     found: set[PurePath] = set()
-    for name in names if isinstance(names, list | tuple) else ():
-        given = arguments.get(name)
+    listed = names if isinstance(names, list | tuple) else [names]
+    for given in [arguments.get(name) for name in listed if isinstance(name, str)]:
         for path in given if isinstance(given, list) else [given]:
             if isinstance(path, str) and path:
-                found.add(_normal(base / path))
+                # Two spellings of a path must count as one.
+                found.add(PurePath(normpath(base / expanduser(path))))
     return frozenset(found)
-
-
-def _normal(path: PurePath) -> PurePath:
-    """`a/./b/../c` as `a/c`: two spellings of a path must count as one."""
-    parts: list[str] = []
-    for part in path.parts:
-        if part == ".." and parts and parts[-1] not in ("..", path.anchor):
-            parts.pop()
-        elif part != ".":
-            parts.append(part)
-    return PurePath(*parts)
 
 
 def waits(calls: Sequence[Touched]) -> list[list[int]]:

@@ -116,6 +116,16 @@ def _is_json(line: bytes) -> bool:
         return False
 
 
+async def test_a_whole_last_line_without_its_end_is_kept(path: Path) -> None:
+    path.parent.mkdir()
+    path.write_text('{"role": "user", "content": "a"}')
+
+    async with persistent_context(transcript_path=str(path)) as context:
+        await context.add_message(user("b"))
+
+    assert contents(lines(path)) == ["a", "b"]
+
+
 async def test_broken_lines_are_skipped_with_a_warning(
     path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:

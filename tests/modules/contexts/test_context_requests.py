@@ -175,6 +175,19 @@ async def test_without_the_factory_stored_system_messages_are_shown_again() -> N
         assert contents(await context.get_messages_for_request()) == ["stored", "hi"]
 
 
+async def test_another_factory_does_not_undo_a_compaction() -> None:
+    async with simple_context() as context:
+        await add_all(context, turns(40))
+        await context.set_system_prompt_factory(lambda: "one")
+        await context.compact()
+        before = await context.get_messages_for_request()
+        await context.set_system_prompt_factory(lambda: "two")
+        after = await context.get_messages_for_request()
+
+    assert after[1:] == before[1:]
+    assert len(after) < 160
+
+
 async def test_an_empty_system_prompt_is_left_out() -> None:
     async with simple_context() as context:
         await context.add_message(user("hi"))

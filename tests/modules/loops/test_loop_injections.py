@@ -1,9 +1,10 @@
 """What hooks want the model to read."""
 
+import asyncio
 from typing import Any
 
 import pytest
-from amplifier_core.models import ContextInjection, HookResult
+from amplifier_core.models import ContextInjection, HookResult, ToolResult
 from helpers_loops import (
     LOOPS,
     Tool,
@@ -103,8 +104,6 @@ async def test_the_requests_own_injection_comes_before_those_that_waited() -> No
 
 
 async def test_injections_after_parallel_tools_keep_the_order_of_the_calls() -> None:
-    import asyncio
-
     second_is_over = asyncio.Event()
 
     async def first(_: Any) -> str:
@@ -141,8 +140,6 @@ async def test_it_can_be_appended_to_the_last_tool_result(role: str) -> None:
 
 async def test_a_tool_result_with_pictures_gets_one_more_block() -> None:
     source = {"type": "base64", "media_type": "image/png", "data": "AAAA"}
-    from amplifier_core.models import ToolResult
-
     picture = ToolResult(content=[{"type": "image", "source": source}])
     ready = await stage(calls("t"), says("done"), t=Tool(picture))
     ready.on("tool:post", inject("note", append_to_last_tool_result=True))

@@ -209,9 +209,7 @@ CASES = st.fixed_dictionaries(
         "slow": st.booleans(),
         "steps": st.lists(st.one_of(CALLS, st.sampled_from(MODEL_STEPS)), max_size=4),
         "hooks": st.lists(
-            st.tuples(
-                st.sampled_from(HOOKED), st.sampled_from(HOOK_KINDS), st.integers(0, 2)
-            ),
+            st.tuples(st.sampled_from(HOOKED), st.sampled_from(HOOK_KINDS), st.integers(0, 2)),
             max_size=3,
         ),
         "how": st.sampled_from(["never", "task", "twice", "graceful", "immediate"]),
