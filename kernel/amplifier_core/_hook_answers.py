@@ -13,7 +13,7 @@ from .models import ContextInjection, HookResult, UserMessage, _continue_with
 
 logger = logging.getLogger("amplifier_core.hooks")
 
-_UNMERGED_ACTIONS = ("continue", "deny", "modify")
+_BRIEF_ACTIONS = ("continue", "modify")
 
 
 def deny(reason: str) -> HookResult:
@@ -26,6 +26,25 @@ def safe_text(error: BaseException) -> str:
         return f"{type(error).__name__}: {error}"
     except Exception:
         return type(error).__name__
+
+
+def brief(answer: object) -> dict[str, Any] | None:
+    """The fields of an answer that only continues or modifies, as nearly all do.
+
+    None for everything that brings more, or that needs a closer look.
+    """
+    if answer.__class__ is not HookResult:
+        return None
+    said = answer.__dict__
+    if (
+        said.get("action") in _BRIEF_ACTIONS
+        and said["user_message"] is None
+        and not said["user_messages"]
+        and not said["context_injections"]
+        and (said["data"] is None or said["data"].__class__ is dict)
+    ):
+        return said
+    return None
 
 
 def sound(answer: object, event: str, name: str, guard: bool = False) -> HookResult:
@@ -46,23 +65,11 @@ def sound(answer: object, event: str, name: str, guard: bool = False) -> HookRes
 
 
 def _check(result: HookResult) -> None:
-    """Raise unless the fields that steer the event are what they claim; models are mutable.
-
-    The common answers bring nothing that would be merged, and are not validated again.
-    """
-    values = result.__dict__
-    data = values["data"]
-    if data is not None and not isinstance(data, dict):
-        raise TypeError(f"data must be a dict or None, not {type(data).__name__}.")
-    if (
-        values["action"] not in _UNMERGED_ACTIONS
-        or values["user_message"] is not None
-        or values["user_messages"] != []
-        or values["context_injections"] != []
-    ):
-        said = {**values, "data": None}
-        if HookResult.model_validate(said).__dict__ != said:
-            raise TypeError("A field has the wrong type.")
+    """Raise unless the fields are what they claim to be; models are mutable."""
+    said = {**result.__dict__, "data": None}
+    is_dict = isinstance(result.data, dict | None)
+    if not is_dict or type(result).model_validate(said).__dict__ != said:
+        raise TypeError("A field has the wrong type.")
 
 
 def injections_of(result: HookResult, hook_name: str, event: str) -> list[ContextInjection]:

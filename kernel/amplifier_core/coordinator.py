@@ -13,6 +13,7 @@ from collections.abc import Callable, Coroutine, Mapping
 from operator import attrgetter, index
 from typing import TYPE_CHECKING, Any, Self
 
+from ._hook_answers import brief
 from ._hook_effects import apply_hook_result
 from .cancellation import CancellationToken, being_cancelled
 from .hooks import HookRegistry
@@ -333,6 +334,8 @@ class ModuleCoordinator:
         Raises:
             ValueError: an injection is longer than `session.injection_size_limit`.
         """
+        if brief(result) is not None:
+            return result
         return await apply_hook_result(self, result, event, hook_name)
 
     async def request_cancel(self, immediate: bool = False) -> None:

@@ -19,7 +19,7 @@ from typing import Any, TypeVar, overload
 from uuid import uuid4
 
 from . import events
-from ._hook_answers import Answers, deny, safe_text, sound
+from ._hook_answers import Answers, brief, deny, safe_text, sound
 from .cancellation import being_cancelled
 from .correlation import CORRELATED_EVENTS, REQUEST_ID_FIELD, in_flight, resolve_request_id
 from .models import ContextInjection, HookResult, _continue_with
@@ -234,11 +234,12 @@ class HookRegistry:
     ) -> HookResult:
         data = self._completed(data)
         answers = Answers(event)
-        task = asyncio.current_task()
-        wishes, request_id = _wishes_to_cancel(task), in_flight.get()
+        task, request_id = asyncio.current_task(), in_flight.get()
+        wishes = task.cancelling() if task is not None else 0
         for hook in chain:
             try:
-                answer = hook.handler(event, _copied(data))
+                given = data.copy() if data.__class__ is dict else _copied(data)
+                answer = hook.handler(event, given)
                 if answer.__class__ is CoroutineType and hook.timeout is None:
                     answer = await answer
                 elif inspect.isawaitable(answer):
@@ -249,10 +250,15 @@ class HookRegistry:
                 if being_cancelled():
                     raise
                 answer = _failed(hook, event, error)
-            if _wishes_to_cancel(task) > wishes:
+            if task is not None and task.cancelling() > wishes:
                 await asyncio.sleep(0)  # where a cancellation on its way arrives
                 raise asyncio.CancelledError  # where one that a handler swallowed is repeated
-            if answer is None or _says_nothing(answer):
+            if answer is None:
+                continue
+            said = brief(answer)
+            if said is not None:
+                if said["action"] == "modify" and said["data"] is not None:
+                    data, answers.modified = said["data"], True
                 continue
             result = sound(answer, event, hook.name, hook.guard)
             if result.action == "deny":
@@ -319,23 +325,6 @@ def _plain(data: Any) -> Any:
 def _copied(data: Any) -> Any:
     """A shallow copy of what a handler might change for others."""
     return data.copy() if isinstance(data, dict | list | set) else data
-
-
-def _wishes_to_cancel(task: asyncio.Task[Any] | None) -> int:
-    return task.cancelling() if task is not None else 0
-
-
-def _says_nothing(answer: object) -> bool:
-    """Whether an answer is a plain `continue`, as nearly all are."""
-    if answer.__class__ is not HookResult:
-        return False
-    said = answer.__dict__
-    return (
-        said.get("action") == "continue"
-        and said["data"] is None
-        and said["user_message"] is None
-        and said["user_messages"] == []
-    )
 
 
 async def _answer(result: HookResult) -> HookResult:

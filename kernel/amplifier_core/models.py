@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Mapping
 from datetime import datetime
 from decimal import Decimal
-from typing import Any, Literal, Self
+from typing import TYPE_CHECKING, Any, Literal, Self, get_args
 
 from pydantic import BaseModel, Field, field_serializer, field_validator, model_serializer
 
@@ -177,29 +177,52 @@ class HookResult(LazyModel):
     user_messages: list[UserMessage] = Field(default_factory=list, exclude=True, repr=False)
     """What other handlers of the event told the user, beside this result. Never dumped."""
 
+    if not TYPE_CHECKING:
 
-_CONTINUE_VALUES = HookResult.model_construct().__dict__
-_new_result = object.__new__
+        def __init__(self, /, **given: Any) -> None:
+            # The answers that hooks give all day long are valid at a glance.
+            action, data = given.get("action", "continue"), given.get("data")
+            if (
+                self.__class__ is HookResult
+                and given.keys() <= _BRIEF_FIELDS
+                and action in _ACTIONS
+                and (data is None or (data.__class__ is dict and _has_names_only(data)))
+            ):
+                _fill(self, action, None if data is None else data.copy(), set(given))
+            else:
+                super().__init__(**given)
+
+        __init__.__pydantic_base_init__ = True
+
+
+_ACTIONS = get_args(HookResult.model_fields["action"].annotation)
+_BRIEF_FIELDS = {"action", "data"}
+_DEFAULTS = HookResult.model_construct().__dict__
 # In the order in which pydantic declares them.
 _set_values, _set_fields_set, _set_extra, _set_private = (
     BaseModel.__dict__[slot].__set__ for slot in BaseModel.__slots__
 )
 
 
-def _continue_with(data: dict[str, Any] | None) -> HookResult:
-    """`HookResult(action="continue", data=data)` at a third of the price, holding `data` itself.
+def _has_names_only(data: dict[Any, Any]) -> bool:
+    return all([key.__class__ is str for key in data])  # noqa: C419 - a list is quicker
 
-    Every event ends in one of these, and there is nothing in it to validate.
-    """
-    values = _CONTINUE_VALUES.copy()
-    values["data"] = data
-    values["context_injections"] = []
-    values["user_messages"] = []
-    result = _new_result(HookResult)
+
+def _fill(result: HookResult, action: str, data: Any, fields_set: set[str]) -> None:
+    """What validation would do to a new result that has nothing but defaults beside these."""
+    values = _DEFAULTS.copy()
+    values["action"], values["data"] = action, data
+    values["context_injections"], values["user_messages"] = [], []
     _set_values(result, values)
-    _set_fields_set(result, {"action", "data"})
+    _set_fields_set(result, fields_set)
     _set_extra(result, None)
     _set_private(result, None)
+
+
+def _continue_with(data: dict[str, Any] | None) -> HookResult:
+    """`HookResult(action="continue", data=data)` that holds `data` itself; events end in it."""
+    result = HookResult.__new__(HookResult)
+    _fill(result, "continue", data, {"action", "data"})
     return result
 
 

@@ -148,8 +148,8 @@ def _why(error: BaseException) -> str:
 
 
 def _where(error: BaseException) -> str:
-    frames = extract_tb(error.__traceback__)
-    frames = [each for each in frames if not each.filename.startswith(_MACHINERY)]
+    trace = extract_tb(error.__traceback__)
+    frames = [each for each in trace if not each.filename.startswith(_MACHINERY)]
     return f" ({Path(frames[-1].filename).name}, line {frames[-1].lineno})" if frames else ""
 
 

@@ -64,9 +64,7 @@ class View:
             self._held.append(entry)
             return
         self._show(entry, self._next_unit())
-        for call in entry.calls:
-            self._open[call] = entry.unit
-            self._answered.discard(call)
+        self._open.update(dict.fromkeys(entry.calls, entry.unit))
 
     def _append_result(self, entry: Entry) -> None:
         wanted = [call for call in entry.answers if call in self._open]

@@ -51,13 +51,13 @@ class Announcer:
         self._sequence += 1
         await self._hooks.emit(BLOCK_DELTA, payload)
 
-    async def answered(self, response: ChatResponse) -> None:
+    async def answered(self, response: ChatResponse, timings: dict[str, Any]) -> None:
         if self._shows_pieces:
             for call in response.tool_calls or ():
                 await self._start_block("tool_use", name=call.name)
             await self._end_block()
         usage = response.usage.model_dump(exclude_none=True) if response.usage else {}
-        await self._finish({"status": "ok", "usage": usage})
+        await self._finish({"status": "ok", "usage": usage, "timings": timings})
 
     async def failed(self, error: Exception) -> None:
         report = {"type": type(error).__name__, "msg": str(error)}

@@ -123,7 +123,7 @@ def choose(request: ChatRequest, settings: LocalSettings) -> Choice:
     if wanted == "none":
         return Choice((), True, answer)
     if wanted == "auto":
-        may_call = _results_in_a_row(request) < settings.max_tool_rounds
+        may_call = _results_in_a_row(request) < settings.round_limit()
         return Choice(tools if may_call else (), True, answer, settings.is_demo)
     named = tools if wanted == "required" else tuple(t for t in tools if t.name == wanted)
     if not named:

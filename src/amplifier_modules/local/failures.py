@@ -21,8 +21,6 @@ _TOO_LONG = "exceed_context_size_error"
 
 def as_llm_error(error: Exception) -> LLMError:
     """An exception of the engine; it raises ValueError for requests that it cannot use."""
-    if isinstance(error, LLMError):
-        return error
     kind = InvalidRequestError if isinstance(error, ValueError) else LLMError
     mapped = kind(f"The engine refused the request: {error}", provider=MOUNT_NAME)
     mapped.__cause__ = error

@@ -37,14 +37,22 @@ class LocalSettings(Settings):
     """Includes loading the model, waiting for other sessions and reading the prompt."""
     tool_choice: str = "auto"
     """`auto`, `none`, `required` or a tool's name, where the request does not say."""
-    max_tool_rounds: Annotated[int, Field(ge=0)] = 8
-    """After so many tool results in a row the model has to answer in words."""
+    max_tool_rounds: Annotated[int, Field(ge=0)] | None = None
+    """After so many tool results in a row the model has to answer in words.
+
+    None means 3 for the demo model, which never has enough, and no limit for others.
+    """
     priority: int = 100
     raw: bool = False
     """Put the whole request to the engine into `llm:request`."""
 
     def output_limit(self) -> int:
         return self.max_tokens or (512 if self.is_demo else 2048)
+
+    def round_limit(self) -> float:
+        if self.max_tool_rounds is not None:
+            return self.max_tool_rounds
+        return 3 if self.is_demo else float("inf")
 
     @property
     def is_demo(self) -> bool:

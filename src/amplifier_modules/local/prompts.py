@@ -131,11 +131,11 @@ def _how_to_call(choice: Choice, tersely: bool) -> str:
     describe = _in_a_line if tersely else _in_full
     lines = ["You can use these tools:", *(describe(tool) for tool in choice.tools)]
     lines.append(
-        f'To use one, reply with {{"{TOOL}": "<name>", "{ARGUMENTS}": {{...}}}} and nothing else. '
+        f'To use one, reply with JSON: its name under "{TOOL}", what it needs under "{ARGUMENTS}". '
         "You are then told its result."
     )
     if choice.may_answer:
-        lines.append(f'To answer the user, reply with {{"{ANSWER}": "<your answer>"}}.')
+        lines.append(f'To answer the user, reply with JSON: your words under "{ANSWER}".')
     return "\n".join(lines)
 
 

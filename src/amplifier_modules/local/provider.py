@@ -110,7 +110,7 @@ class LocalProvider:
         except LLMError as error:
             await call.failed(error)
             raise
-        await call.answered(response)
+        await call.answered(response, reply.timings)
         yield {"response": response}
 
     def parse_tool_calls(self, response: ChatResponse) -> list[ToolCall]:
@@ -153,11 +153,14 @@ class LocalProvider:
 
     def _generation(self, request: ChatRequest, choice: Choice) -> Generation:
         asked = body(request, choice, self._settings)
-        if not choice.is_constrained:
+        strict = choice.response_format()
+        if strict is None:
             return Generation(sound(asked))
-        strict = asked | {"response_format": choice.response_format()}
-        loose = asked | {"response_format": choice.response_format(loosely=True)}
-        return Generation(sound(strict), sound(loose) if choice.tools else None)
+        loose = choice.response_format(loosely=True) if choice.tools else None
+        return Generation(
+            sound(asked | {"response_format": strict}),
+            sound(asked | {"response_format": loose}) if loose else None,
+        )
 
     def _check_model(self, asked: str | None) -> None:
         known = (self._weights.name, self._weights.path.stem, str(self._weights.path))

@@ -67,7 +67,8 @@ class Reply:
         self._thoughts: list[str] = []
         self._finish_reason: str | None = None
         self._usage: dict[str, Any] = {}
-        self._timings: dict[str, Any] = {}
+        self.timings: dict[str, Any] = {}
+        """How fast the engine was, in its own words."""
 
     def take(self, chunk: Chunk) -> list[Piece]:
         """What `chunk` adds for the user to see.
@@ -78,7 +79,7 @@ class Reply:
         if "error" in chunk:
             raise from_report(chunk["error"])
         self._usage = chunk.get("usage") or self._usage
-        self._timings = chunk.get("timings") or self._timings
+        self.timings = chunk.get("timings") or self.timings
         pieces: list[Piece] = []
         for option in chunk.get("choices") or ():
             self._finish_reason = option.get("finish_reason") or self._finish_reason
@@ -119,7 +120,6 @@ class Reply:
             tool_calls=None if call is None else [call],
             usage=self._counts(),
             finish_reason="tool_calls" if call is not None else self._finish_reason or "stop",
-            metadata={f"{MOUNT_NAME}:timings": self._timings},
         )
 
     def _conclusion(self) -> tuple[ToolCall | None, str]:

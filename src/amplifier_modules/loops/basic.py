@@ -20,17 +20,17 @@ class BasicLoop(Loop):
     answers_without_provider = False
     settings: BasicSettings
 
+    def __init__(self, coordinator: Any, settings: BasicSettings) -> None:
+        super().__init__(coordinator, settings)
+        self.options = {"extended_thinking": True} if settings.extended_thinking else {}
+        """What to tell a provider beside the request."""
+
     @property
     def reasoning_effort(self) -> str | None:
         return self.settings.reasoning_effort
 
     async def complete(self, turn: Turn, request: ChatRequest) -> Any:
         return await turn.provider.complete(request, **self.options)
-
-    @property
-    def options(self) -> dict[str, Any]:
-        """What to tell a provider beside the request."""
-        return {"extended_thinking": True} if self.settings.extended_thinking else {}
 
 
 async def mount(coordinator: Any, config: dict[str, Any] | None = None) -> None:

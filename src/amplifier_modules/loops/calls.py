@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-from types import TracebackType
+import os
 from typing import Any
 
 from amplifier_core import correlation
+
+Task = asyncio.Task[Any] | None
 
 DISPATCH_TABLE = "_tool_dispatch_context"
 
@@ -16,40 +18,35 @@ _tool_call: Any = getattr(correlation, "tool_call", None)
 
 
 class Dispatch:
-    """What the calls of one turn have in common."""
+    """Marks tasks as serving the calls of one turn, for delegation and for retries.
+
+    Tools find the ids in a contextvar of the kernel, and in a table on the coordinator.
+    """
 
     def __init__(self, coordinator: Any) -> None:
-        self.prefix = f"{getattr(coordinator, 'session_id', '')}:"
-        self.table = _table(coordinator)
+        self._prefix = f"{getattr(coordinator, 'session_id', '')}:"
+        self._table = _table(coordinator)
+        # Random digits cost a system call; one is enough for all the groups of a turn.
+        digits = os.urandom(10).hex()
+        self._group_prefix = f"{digits[:8]}-{digits[8:12]}-4{digits[12:15]}-a{digits[15:18]}-"
+        self._groups = 0
 
+    def new_group(self) -> str:
+        """A fresh id, written as a UUID, for calls that belong together."""
+        self._groups += 1
+        return f"{self._group_prefix}{self._groups:012x}"
 
-class RunningCall:
-    """Marks the running task as serving a call, for delegation and for retries."""
+    def enter(self, task: Task, call_id: str, group: str) -> Any:
+        """Mark `task`, which is the running one; what is returned takes it back."""
+        self._table[task] = {"tool_call_id": call_id, "parallel_group_id": group}
+        if _tool_call is None:
+            return None
+        return _tool_call.set(_scope(call_id, self._prefix + call_id))
 
-    __slots__ = ("_dispatch", "_group", "_id", "_task", "_token")
-
-    def __init__(self, dispatch: Dispatch, call_id: str, group: str) -> None:
-        self._dispatch = dispatch
-        self._id = call_id
-        self._group = group
-
-    def __enter__(self) -> None:
-        dispatch, call_id = self._dispatch, self._id
-        self._task = asyncio.current_task()
-        ids = {"tool_call_id": call_id, "parallel_group_id": self._group}
-        dispatch.table[self._task] = ids
-        if _tool_call is not None:
-            self._token = _tool_call.set(_scope(call_id, dispatch.prefix + call_id))
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self._dispatch.table.pop(self._task, None)
-        if _tool_call is not None:
-            _tool_call.reset(self._token)
+    def leave(self, task: Task, entered: Any) -> None:
+        self._table.pop(task, None)
+        if entered is not None:
+            _tool_call.reset(entered)
 
 
 def _table(coordinator: Any) -> dict[Any, dict[str, str]]:

@@ -6,9 +6,30 @@ import json
 from typing import Any
 
 from amplifier_core.llm_errors import InvalidToolCallError, LLMError
-from amplifier_core.message_models import ChatResponse, Message, ToolCall
-from pydantic import BaseModel
+from amplifier_core.message_models import (
+    ChatResponse,
+    ImageBlock,
+    Message,
+    ReasoningBlock,
+    RedactedThinkingBlock,
+    TextBlock,
+    ThinkingBlock,
+    ToolCall,
+    ToolCallBlock,
+    ToolResultBlock,
+)
 
+_BLOCKS = frozenset(
+    {
+        TextBlock,
+        ThinkingBlock,
+        RedactedThinkingBlock,
+        ReasoningBlock,
+        ToolCallBlock,
+        ToolResultBlock,
+        ImageBlock,
+    }
+)
 _ABSENT = object()
 
 
@@ -33,7 +54,7 @@ class Reply:
         metadata = getattr(response, "metadata", None)
         self.metadata = metadata if isinstance(metadata, dict) else None
         usage: Any = getattr(response, "usage", None)
-        self.usage = usage.model_dump() if isinstance(usage, BaseModel) else usage
+        self.usage = usage.model_dump() if hasattr(usage, "model_dump") else usage
         blocks = _made_for_display(response)
         if isinstance(blocks, list) and blocks:
             self.blocks = [_display_block(block) for block in blocks]
@@ -69,12 +90,12 @@ def _field(block: Any, name: str) -> Any:
 
 
 def _plain_content(response: Any) -> str | list[dict[str, Any]]:
-    content = getattr(response, "content", _ABSENT)
-    if content is None or isinstance(content, str):
+    content: Any = getattr(response, "content", _ABSENT)
+    if not content or isinstance(content, str):
         return content or ""
     if not isinstance(content, list):
         raise _unreadable(response)
-    if all(isinstance(block, BaseModel) for block in content):
+    if all(block.__class__ in _BLOCKS for block in content):
         return [block.model_dump(exclude_none=True) for block in content]
     try:
         # Not built by the model classes: an unknown block would spoil every later request.

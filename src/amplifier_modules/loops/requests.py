@@ -5,11 +5,12 @@ from __future__ import annotations
 import logging
 from typing import Any
 
-from amplifier_core.message_models import Message, ToolSpec
+from amplifier_core.message_models import ChatRequest, Message, ToolSpec
 from amplifier_core.models import ContextInjection, HookResult
 
 logger = logging.getLogger(__name__)
 
+_set = object.__setattr__
 _NO_INJECTION: dict[str, Any] = {
     "context_injections": [],
     "context_injection": None,
@@ -119,6 +120,19 @@ async def stored_messages(context: Any) -> list[Any]:
     if hasattr(context, "get_messages"):
         return list(await context.get_messages())
     return list(context.messages)
+
+
+def with_messages(template: ChatRequest, messages: list[Message]) -> ChatRequest:
+    """`template.model_copy(update={"messages": messages})` at a third of the price.
+
+    Every step needs one, and the messages have been validated already.
+    """
+    request = ChatRequest.__new__(ChatRequest)
+    _set(request, "__dict__", {**template.__dict__, "messages": messages})
+    _set(request, "__pydantic_fields_set__", template.__pydantic_fields_set__.copy())
+    _set(request, "__pydantic_extra__", {})
+    _set(request, "__pydantic_private__", None)
+    return request
 
 
 def tool_specs(tools: dict[str, Any]) -> list[ToolSpec]:

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import json
+import logging
 from contextlib import suppress
 from typing import Any
 
 from amplifier_core.models import ToolResult
+
+logger = logging.getLogger(__name__)
 
 
 def as_result(returned: Any) -> Any:
@@ -23,6 +26,8 @@ def failed(message: str, kind: str) -> ToolResult:
 
 def shown(result: Any) -> Any:
     """A result as events carry it: plain data, never the bytes of pictures."""
+    if result.__class__ is ToolResult and not result.content:
+        return {"success": result.success, "output": result.output, "error": result.error}
     present = getattr(result, "safe_hook_presentation", None)
     if present is not None:
         return present()
@@ -42,8 +47,10 @@ def content(result: Any) -> Any:
 
 
 def _text(result: Any) -> str:
-    with suppress(Exception):  # an output that JSON has no words for, or a broken __str__
+    try:
         return str(result.get_serialized_output())
+    except Exception:
+        logger.debug("A tool's output cannot be serialized", exc_info=True)
     with suppress(Exception):
         return _json(result.output)
     return f"The tool returned {type(result).__name__}, which cannot be read."

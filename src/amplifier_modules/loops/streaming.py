@@ -19,7 +19,7 @@ from amplifier_modules.loops.options import StreamingSettings
 from amplifier_modules.loops.replies import text_of
 from amplifier_modules.loops.steering import Steering
 from amplifier_modules.loops.turn import Turn
-from amplifier_modules.loops.watch import Wait
+from amplifier_modules.loops.watch import FOREVER, Wait
 
 __amplifier_module_type__ = "orchestrator"
 
@@ -95,7 +95,7 @@ class StreamingLoop(BasicLoop):
         name, limit = turn.provider_name, self.settings.stream_idle_timeout
         stream = turn.provider.stream_complete(request, **self.options)
         try:
-            with Wait(turn.watch, limit or float("inf")) as wait:
+            with Wait(turn.watch, limit or FOREVER) as wait:
                 response = await self._pass_on(turn, stream, wait)
         except TimeoutError as error:
             text = f"The stream of provider {name!r} was silent for {limit:g} s."

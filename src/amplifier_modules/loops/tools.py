@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import os
 from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Any
 
@@ -12,9 +11,8 @@ from amplifier_core.events import TOOL_ERROR, TOOL_POST, TOOL_PRE
 from amplifier_core.message_models import ToolCall
 
 from amplifier_modules.loops import results
-from amplifier_modules.loops.calls import RunningCall
 from amplifier_modules.loops.schedule import touched, waits
-from amplifier_modules.loops.watch import Wait, being_cancelled, to_the_end
+from amplifier_modules.loops.watch import FOREVER, Wait, being_cancelled, to_the_end
 
 if TYPE_CHECKING:
     from amplifier_modules.loops.turn import Turn
@@ -28,7 +26,8 @@ class ToolCalls:
     def __init__(self, turn: Turn, calls: list[ToolCall]) -> None:
         self._turn = turn
         self._calls = calls
-        self._group = _new_group_id()
+        self._dispatch = turn.dispatch
+        self._group = self._dispatch.new_group()
         self.answers: dict[str, Any] = {}
         """Message content by call id, for the calls that are over."""
         self._later: dict[str, list[tuple[str, Any]]] = {call.id: [] for call in calls}
@@ -77,9 +76,10 @@ class ToolCalls:
         turn = self._turn
         if turn.cancellation is not None:
             turn.cancellation.register_tool_start(call.id, _display_name(call))
+        task = asyncio.current_task()
+        entered = self._dispatch.enter(task, call.id, self._group)
         try:
-            with RunningCall(turn.dispatch, call.id, self._group):
-                self.answers[call.id] = await self._answer(call)
+            self.answers[call.id] = await self._answer(call)
         except (Exception, asyncio.CancelledError) as error:
             if isinstance(error, asyncio.CancelledError) and being_cancelled():
                 raise
@@ -87,6 +87,7 @@ class ToolCalls:
             logger.exception("A call of tool %r could not be made", call.name)
             self.answers[call.id] = f"The call could not be made: {results.said(error)}"
         finally:
+            self._dispatch.leave(task, entered)
             if turn.cancellation is not None:
                 turn.cancellation.register_tool_complete(call.id)
 
@@ -118,7 +119,9 @@ class ToolCalls:
             message = f"Tool '{call.name}' not found. Available tools: {known}."
             return await self._failed(about, "ToolNotFound", message, message)
         try:
-            return results.as_result(await self._in_time(tool, about["tool_input"]))
+            limit = self._turn.settings.tool_timeout
+            with Wait(self._turn.watch, limit or FOREVER):
+                return results.as_result(await tool.execute(about["tool_input"]))
         except asyncio.CancelledError as error:
             if being_cancelled():
                 raise
@@ -129,13 +132,6 @@ class ToolCalls:
         text = results.said(reason)
         message = f"Error executing tool: {text}"
         return await self._failed(about, type(reason).__name__, text, message)
-
-    async def _in_time(self, tool: Any, arguments: dict[str, Any]) -> Any:
-        limit = self._turn.settings.tool_timeout
-        if not limit:
-            return await tool.execute(arguments)
-        with Wait(self._turn.watch, limit):
-            return await tool.execute(arguments)
 
     async def _failed(self, about: dict[str, Any], kind: str, text: str, message: str) -> Any:
         result = results.failed(message, kind)
@@ -157,12 +153,6 @@ class ToolCalls:
         except Exception:
             logger.exception("What hooks want after tool %r cannot be done", about["tool_name"])
         return results.content(result)
-
-
-def _new_group_id() -> str:
-    """A random UUID. `uuid4()` takes four times as long, and every step needs one."""
-    digits = os.urandom(16).hex()
-    return f"{digits[:8]}-{digits[8:12]}-4{digits[13:16]}-a{digits[17:20]}-{digits[20:]}"
 
 
 def _display_name(call: ToolCall) -> str:

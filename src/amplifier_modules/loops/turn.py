@@ -65,7 +65,6 @@ class Turn:
         self.settings = loop.settings
         self.coordinator = loop.coordinator
         self.cancellation = getattr(loop.coordinator, "cancellation", None)
-        self.dispatch = Dispatch(loop.coordinator)
         self.watch = Watch(self.cancellation)
         self.prompt = prompt
         self.context = context
@@ -81,13 +80,14 @@ class Turn:
         self.provider: Any = None
         self.extra: dict[str, Any] = {}
         """What a loop adds to `orchestrator:complete`."""
+        self._dispatch: Dispatch | None = None
         self._prompt_is_stored = False
         self._calls: ToolCalls | None = None
         self._empty_replies = 0
         self._has_compacted = False
         self._cancel_announced = False
         self._request: ChatRequest | None = None
-        self._request_tools: list[tuple[str, Any]] = []
+        self._request_tools: dict[str, Any] = {}
         self._endings = [self._end_of_loop, self._end_of_execution, self._end_of_turn]
 
     # -- the whole --------------------------------------------------------------------
@@ -148,6 +148,12 @@ class Turn:
         await self.say(NO_PROVIDER)
 
     @property
+    def dispatch(self) -> Dispatch:
+        if self._dispatch is None:
+            self._dispatch = Dispatch(self.coordinator)
+        return self._dispatch
+
+    @property
     def is_cancelled(self) -> bool:
         return self.cancellation is not None and self.cancellation.is_cancelled
 
@@ -172,8 +178,9 @@ class Turn:
         What is injected goes into `later`, if given, and is left to `inject`.
         """
         verdict = await self.hooks.emit(event, data)
-        if _needs_nothing(verdict):
-            return verdict
+        speaks = verdict.user_message or getattr(verdict, "user_messages", None)
+        if verdict.action == "continue" and not speaks:
+            return verdict  # as nearly always
         if later is not None:
             verdict, injection = requests.without_injections(verdict)
             if injection is not None:
@@ -236,14 +243,11 @@ class Turn:
 
     async def _new_request(self) -> ChatRequest:
         messages = await requests.messages_for(self.context, self.provider)
-        mounted = list(self.tools.items())
-        if self._request is None or mounted != self._request_tools:
+        if self._request is None or self.tools != self._request_tools:
             specs, effort = requests.tool_specs(self.tools), self.loop.reasoning_effort
             self._request = ChatRequest(messages=[], tools=specs or None, reasoning_effort=effort)
-            self._request_tools = mounted
-        # The messages have been validated already.
-        update = {"messages": self.injections.applied_to(messages)}
-        return self._request.model_copy(update=update)
+            self._request_tools = dict(self.tools)
+        return requests.with_messages(self._request, self.injections.applied_to(messages))
 
     async def _ask_model(self, request: ChatRequest) -> Reply | None:
         """What the provider answers; None if the turn has to stop at once."""
@@ -464,15 +468,6 @@ class Turn:
             **self.extra,
         }
         await self.hooks.emit(ORCHESTRATOR_COMPLETE, payload)
-
-
-def _needs_nothing(verdict: Any) -> bool:
-    """Whether a hook result asks for no effect at all, as nearly all do."""
-    return (
-        verdict.action == "continue"
-        and not verdict.user_message
-        and not getattr(verdict, "user_messages", None)
-    )
 
 
 def _denied(verdict: Any) -> str:

@@ -14,6 +14,7 @@ from typing import Any, Self
 
 SECONDS_BETWEEN_LOOKS = 0.25
 LOOKS_PER_LIMIT = 10
+FOREVER = float("inf")
 
 
 class Interrupted(Exception):
@@ -34,7 +35,8 @@ class Watch:
         self._interruption: _Cancel | None = None
 
     def __enter__(self) -> Self:
-        self.loop = asyncio.get_running_loop()
+        self._loop = asyncio.get_running_loop()
+        self.now = self._loop.time
         self._task = asyncio.current_task()
         self._arm()
         return self
@@ -60,13 +62,13 @@ class Watch:
         self._waits.pop(wait, None)
 
     def _arm(self) -> None:
-        self._timer = self.loop.call_later(self._shortest / LOOKS_PER_LIMIT, self._look)
+        self._timer = self._loop.call_later(self._shortest / LOOKS_PER_LIMIT, self._look)
 
     def _look(self) -> None:
         is_asked = self._token is not None and self._token.is_immediate
         if is_asked and self._interruption is None and self._task is not None:
             self._interruption = _Cancel(self._task)
-        now = self.loop.time()
+        now = self.now()
         for wait in list(self._waits):
             if now - wait.alive_at >= wait.limit:
                 wait.expire()
@@ -76,22 +78,21 @@ class Watch:
 class Wait:
     """A context that raises TimeoutError when nothing happens in it for `limit` seconds."""
 
-    __slots__ = ("_expiry", "_now", "_task", "_watch", "alive_at", "limit")
+    __slots__ = ("_expiry", "_task", "_watch", "alive_at", "limit")
 
     def __init__(self, watch: Watch, limit: float) -> None:
         self._watch = watch
-        self._now = watch.loop.time
         self._expiry: _Cancel | None = None
         self._task = asyncio.current_task()
         self.limit = limit
-        self.alive_at = self._now()
+        self.alive_at = watch.now()
 
     def still_alive(self) -> None:
-        self.alive_at = self._now()
+        self.alive_at = self._watch.now()
 
     def rest(self) -> None:
         """Do not count the time until the next sign of life."""
-        self.alive_at = float("inf")
+        self.alive_at = FOREVER
 
     def expire(self) -> None:
         if self._expiry is None and self._task is not None:

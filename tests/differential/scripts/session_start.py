@@ -387,7 +387,6 @@ async def cancelling_a_start() -> Facts:
     await until(lambda: log)
     return {
         "outcome": outcome,
-        "initialized": session.initialized,
         "module": log,
         "context": session.coordinator.get("context") is not None,
     }

@@ -294,6 +294,8 @@ async def test_a_much_larger_budget_shows_everything_again() -> None:
 async def test_a_budget_that_fails_leaves_the_view_as_it_was() -> None:
     async with simple_context() as context:
         await add_all(context, turns(40))
+        await context.get_messages_for_request(token_budget=TOTAL)
+        await add_all(context, turns(3))
         before = await context.get_messages_for_request(token_budget=TOTAL)
         with pytest.raises(ContextLengthError):
             await context.get_messages_for_request(token_budget=20)
@@ -378,6 +380,15 @@ async def test_the_notice_can_be_switched_off(config: dict[str, Any]) -> None:
     shown = await shown_with(TOTAL, turns(40), **config)
 
     assert not [each for each in shown if is_notice(each)]
+
+
+async def test_a_request_that_just_fits_goes_without_a_notice() -> None:
+    kept = [system("rule " * 200), user("go"), assistant("last")]
+    messages = [*kept[:2], assistant("word " * 300), kept[2]]
+
+    shown = await shown_with(tokens(kept) + 10, messages, compaction_notice_token_reserve=0)
+
+    assert contents(shown) == contents(kept)
 
 
 async def test_a_compaction_between_call_and_result_puts_the_notice_behind_them() -> None:

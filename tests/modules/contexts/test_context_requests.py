@@ -205,6 +205,21 @@ async def test_the_system_prompt_counts_towards_the_budget() -> None:
             await context.get_messages_for_request(token_budget=500)
 
 
+# -- tokens ---------------------------------------------------------------------------
+
+
+def test_texts_of_other_kinds_are_not_counted_like_prose() -> None:
+    prose, packed, chinese, russian = (
+        tokens([user(unit * (3_000 // len(unit)))])
+        for unit in ("a few words of prose ", "aGVsbG8gd29ybGQ", "你好世界", "привет мир ")
+    )
+
+    assert 700 < prose < 850
+    assert prose * 1.4 < packed < prose * 1.6
+    assert 0.7 * 3_000 < chinese < 3_000
+    assert 0.35 * 3_000 < russian < 0.6 * 3_000
+
+
 # -- what the provider counted --------------------------------------------------------
 
 
@@ -253,14 +268,16 @@ async def test_a_count_far_below_the_estimate_is_another_conversation_s() -> Non
 async def test_tokens_besides_the_messages_take_their_share_of_the_budget() -> None:
     coordinator = MockCoordinator()
     async with simple_context(coordinator) as context:
-        await add_all(context, turns(20))
-        shown = await context.get_messages_for_request(token_budget=10_000)
+        await add_all(context, turns(5))
+        shown = await context.get_messages_for_request(token_budget=20_000)
         descriptions = {"usage": {"input_tokens": tokens(shown) + 6_000}}
         await coordinator.hooks.emit("llm:response", descriptions)
-        await add_all(context, turns(20))
-        shown = await context.get_messages_for_request(token_budget=10_000)
+        await add_all(context, turns(12))
+        assert await context.should_compact() is False, "they are the same for a longer request"
+        await add_all(context, turns(12))
+        shown = await context.get_messages_for_request(token_budget=20_000)
 
-    assert tokens(shown) <= 10_000 - 6_000
+    assert tokens(shown) <= (20_000 - 800) / 2 - 6_000 + 100
 
 
 async def test_a_model_that_counts_more_per_word_gets_shorter_requests() -> None:

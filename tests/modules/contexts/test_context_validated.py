@@ -31,6 +31,18 @@ async def test_messages_are_validated_once_and_shared_by_all_requests() -> None:
     assert all(a is b for a, b in zip(first, second, strict=False))
 
 
+async def test_a_compaction_keeps_what_was_validated_before() -> None:
+    async with simple_context() as context:
+        await add_all(context, turns(20))
+        before = await context.get_validated_messages()
+        await context.compact()
+        after = await context.get_validated_messages()
+
+    assert len(after) < len(before)
+    assert after[0] is before[0]
+    assert after[-2] is before[-1]
+
+
 async def test_tool_calls_become_blocks_and_stay_beside_them() -> None:
     async with simple_context() as context:
         await add_all(context, [assistant("I look.", "a"), result("a", "text")])

@@ -171,6 +171,7 @@ def install_demo_weights(folder: Path, monkeypatch: pytest.MonkeyPatch, window: 
     package = folder / "site" / WEIGHTS
     package.mkdir(parents=True)
     (package / "__init__.py").write_text("raise ImportError('wants a compiler')\n")
+    monkeypatch.delitem(sys.modules, WEIGHTS, raising=False)
     monkeypatch.syspath_prepend(str(package.parent))
     return gguf_file(package, window, "Demo-1M.gguf")
 

@@ -2,6 +2,7 @@
 
 import json
 from decimal import Decimal
+from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -38,7 +39,7 @@ async def test_words_are_streamed_as_they_come_and_the_last_chunk_has_the_respon
     response = chunks[-1]["response"]
     assert [block.text for block in response.content] == ["Hello"]
     assert response.finish_reason == "stop"
-    assert response.metadata["local:timings"]["predicted_per_second"] == 50.0
+    assert at.of("llm:response")[0]["timings"]["predicted_per_second"] == 50.0
 
 
 async def test_tokens_are_counted_and_cost_nothing(engine: FakeEngine, model: str) -> None:
@@ -108,7 +109,7 @@ async def test_an_answer_inside_json_is_streamed_as_its_text_however_it_is_cut(
     at = await desk(engine, model_path=model)
     raw = json.dumps({"answer": text}, ensure_ascii=is_ascii, indent=indent)
     places = [0, *sorted(cut for cut in cuts if cut < len(raw)), len(raw)]
-    engine.will(says(*(raw[a:b] for a, b in zip(places, places[1:], strict=False))))
+    engine.will(says(*(raw[a:b] for a, b in pairwise(places))))
 
     *pieces, last = [each async for each in at.provider.stream_complete(asking(tools=[tool()]))]
 
