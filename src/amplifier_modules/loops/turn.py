@@ -12,28 +12,18 @@ import logging
 from typing import TYPE_CHECKING, Any
 
 from amplifier_core.events import (
-    CANCEL_COMPLETED,
-    CANCEL_REQUESTED,
-    CONTENT_BLOCK_END,
-    CONTENT_BLOCK_START,
     CONTEXT_PRE_COMPACT,
-    EXECUTION_END,
     EXECUTION_START,
-    ORCHESTRATOR_COMPLETE,
-    PROMPT_COMPLETE,
     PROMPT_SUBMIT,
-    PROVIDER_ERROR,
     PROVIDER_REQUEST,
-    PROVIDER_RESPONSE,
 )
 from amplifier_core.llm_errors import ContextLengthError, LLMError
 from amplifier_core.message_models import ChatRequest
 from amplifier_core.models import HookResult
 
-from amplifier_modules.loops import history, requests
+from amplifier_modules.loops import announce, history, requests
 from amplifier_modules.loops.calls import Dispatch
-from amplifier_modules.loops.replies import Reply, block_type
-from amplifier_modules.loops.results import said
+from amplifier_modules.loops.replies import Reply
 from amplifier_modules.loops.tools import ToolCalls
 from amplifier_modules.loops.watch import Interrupted, Watch, being_cancelled, to_the_end
 
@@ -43,7 +33,6 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 MOST_EMPTY_REPLIES = 3
-PREVIEW_LENGTH = 200
 SECONDS_PER_CLOSING_STEP = 10.0
 NO_PROVIDER = "No provider is mounted. Add one to the mount plan."
 NO_ANSWER = "The model gave no answer. Ask again, or try another model."
@@ -68,8 +57,8 @@ class Turn:
         self.watch = Watch(self.cancellation)
         self.prompt = prompt
         self.context = context
-        self.providers = providers or {}
-        self.tools = tools or {}
+        self.providers = {} if providers is None else providers
+        self.tools = {} if tools is None else tools
         self.hooks = hooks
         self.injections = requests.Injections()
         self.model_calls = 0
@@ -88,7 +77,8 @@ class Turn:
         self._cancel_announced = False
         self._request: ChatRequest | None = None
         self._request_tools: dict[str, Any] = {}
-        self._endings = [self._end_of_loop, self._end_of_execution, self._end_of_turn]
+        # What is still to come when the turn is over: each once, whatever interrupts them.
+        self._endings = [Turn._end, announce.execution_ended, announce.turn_completed]
 
     # -- the whole --------------------------------------------------------------------
 
@@ -175,7 +165,7 @@ class Turn:
     ) -> Any:
         """Emit an event whose outcome matters, and have it carried out.
 
-        What is injected goes into `later`, if given, and is left to `inject`.
+        What is injected goes into `later`, if given, until there is room for it.
         """
         verdict = await self.hooks.emit(event, data)
         speaks = verdict.user_message or getattr(verdict, "user_messages", None)
@@ -224,7 +214,7 @@ class Turn:
         if reply is None:
             await self._stop()
             return True
-        await self._announce(reply)
+        await announce.reply_came(self, reply)
         if not reply.calls:
             return await self._take_answer(reply)
         await self._run_tools(reply)
@@ -273,7 +263,8 @@ class Turn:
             return True
         if isinstance(error, ContextLengthError) and await self._make_room(request):
             return False
-        await self._announce_failure(error)
+        self.status = "error"
+        await announce.call_failed(self, error)
         text = await self.loop.provider_failed(self, error)
         if text is None:
             raise error
@@ -300,33 +291,6 @@ class Turn:
         done = self.context.compact()
         if inspect.isawaitable(done):
             await done
-
-    async def _announce_failure(self, error: Exception) -> None:
-        self.status = "error"
-        details = {"type": type(error).__name__, "msg": said(error)}
-        payload: dict[str, Any] = {"provider": self.provider_name, "error": details}
-        if isinstance(error, LLMError):
-            payload["retryable"] = error.retryable
-            payload["status_code"] = error.status_code
-        await self.hooks.emit(PROVIDER_ERROR, payload)
-
-    async def _announce(self, reply: Reply) -> None:
-        payload = {
-            "provider": self.provider_name,
-            "usage": reply.usage,
-            "tool_calls": bool(reply.calls),
-            "iteration": self.iteration - 1,
-        }
-        await self.hooks.emit(PROVIDER_RESPONSE, payload)
-        total = len(reply.blocks)
-        for index, block in enumerate(reply.blocks):
-            place = {"block_index": index, "total_blocks": total}
-            start = {"block_type": block_type(block), **place}
-            await self.hooks.emit(CONTENT_BLOCK_START, start)
-            end = {**place, "block": block}
-            if reply.usage is not None and index == total - 1:
-                end["usage"] = reply.usage
-            await self.hooks.emit(CONTENT_BLOCK_END, end)
 
     async def _take_answer(self, reply: Reply) -> bool:
         if reply.text.strip():
@@ -391,16 +355,16 @@ class Turn:
         except Exception as error:
             reply = None
             if not self.must_stop:
-                await self._announce_failure(error)
-                self.status = "incomplete"
+                await announce.call_failed(self, error)
                 logger.warning("The model could not wrap up after the last step", exc_info=True)
         if self.must_stop:
             await self._stop()
         elif reply is None:
             await self.say(history.CUT_OFF)
         else:
-            await self._announce(reply)
-            await (self._store_answer(reply) if reply.text else self.say(history.CUT_OFF))
+            await announce.reply_came(self, reply)
+            has_text = reply.text.strip()
+            await (self._store_answer(reply) if has_text else self.say(history.CUT_OFF))
         return True
 
     async def _stop(self) -> None:
@@ -417,57 +381,30 @@ class Turn:
             await self.context.add_message(message)
 
     async def _announce_cancel(self) -> None:
-        token = self.cancellation
-        # A task can be cancelled although nobody has asked the session to stop.
-        state = str(token.state) if token is not None and token.is_cancelled else "immediate"
-        common = {"orchestrator": self.loop.name, "turn_count": self.model_calls}
-        if not self._cancel_announced:
-            self._cancel_announced = True
-            await self.hooks.emit(CANCEL_REQUESTED, {**common, "state": state})
-            if token is not None:
-                await token.trigger_callbacks()
-        payload = {**common, "was_immediate": state == "immediate"}
-        await self.hooks.emit(CANCEL_COMPLETED, payload)
+        is_first_time = not self._cancel_announced
+        self._cancel_announced = True
+        await announce.cancelled(self, is_first_time)
 
     async def _finish(self) -> None:
         if self.status != "cancelled":
-            preview = self.text[:PREVIEW_LENGTH]
-            payload = {
-                "response_preview": preview,
-                "length": len(self.text),
-                "response": self.text,
-            }
-            await self.hooks.emit(PROMPT_COMPLETE, payload)
+            await announce.answered(self)
         while self._endings:
-            await self._endings.pop(0)()
+            await self._endings.pop(0)(self)
 
     async def _break_off(self, error: BaseException) -> None:
         """Whatever ended the turn reaches the caller; what fails here is only logged."""
         was_cancelled = isinstance(error, asyncio.CancelledError)
         self.status = "cancelled" if was_cancelled else "error"
-        cancelling = [self._announce_cancel] if was_cancelled else []
-        for step in [self._settle, *cancelling, *self._endings]:
+        cancelling = [Turn._announce_cancel] if was_cancelled else []
+        for step in [Turn._settle, *cancelling, *self._endings]:
             try:
                 async with asyncio.timeout(SECONDS_PER_CLOSING_STEP):
-                    await step()
+                    await step(self)
             except Exception:
                 logger.exception("A turn that broke off could not be closed properly")
 
-    async def _end_of_loop(self) -> None:
+    async def _end(self) -> None:
         await self.loop.turn_ends(self, self.text)
-
-    async def _end_of_execution(self) -> None:
-        ended_as = "completed" if self.status in ("success", "incomplete") else self.status
-        await self.hooks.emit(EXECUTION_END, {"response": self.text, "status": ended_as})
-
-    async def _end_of_turn(self) -> None:
-        payload = {
-            "orchestrator": self.loop.name,
-            "turn_count": self.model_calls,
-            "status": self.status,
-            **self.extra,
-        }
-        await self.hooks.emit(ORCHESTRATOR_COMPLETE, payload)
 
 
 def _denied(verdict: Any) -> str:

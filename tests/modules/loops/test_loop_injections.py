@@ -213,3 +213,26 @@ async def test_without_a_coordinator_injections_are_stored_or_sent_all_the_same(
 
     assert contents(model_of(ready).requests[0]) == ["for good", "hi", "for now"]
     assert ready.context.roles == ["system", "user", "assistant"]
+
+
+async def test_injections_written_in_the_older_scalar_form_are_read() -> None:
+    class OlderHooks:
+        """A registry that hands on what a handler returned, as it was written."""
+
+        async def emit(self, event: str, data: dict[str, Any]) -> HookResult:
+            if event == "provider:request":
+                return inject("for now", context_injection_role="user")
+            if event == "tool:post":
+                return inject("note", append_to_last_tool_result=True)
+            return HookResult(data=data)
+
+    ready = await stage(calls("t"), says("done"), t=Tool("out"))
+    models = {"m": model_of(ready)}
+    tools = ready.coordinator.get("tools")
+    await ready.loop.execute(
+        "hi", ready.context, models, tools, OlderHooks(), coordinator=ready.coordinator
+    )
+
+    first, second = model_of(ready).requests
+    assert contents(first) == ["hi", "for now"]
+    assert contents(second) == ["hi", "", "out", "for now", "note"]
