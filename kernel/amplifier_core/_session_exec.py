@@ -74,22 +74,26 @@ async def emit_raw_field_if_configured(
 
 def count_event(status: SessionStatus, event: str, data: Any) -> None:
     """Count one event. Payloads come from modules, so anything odd counts as absent."""
-    status.last_activity = datetime.now()
-    status.total_messages += 1
+    # Past pydantic's setters: this is part of every step of every turn.
+    count = status.__dict__
+    count["last_activity"] = datetime.now()
+    count["total_messages"] += 1
     if event == PROVIDER_RESPONSE:
         usage = _field(data, "usage")
-        status.total_input_tokens += _tokens(usage, "input_tokens")
-        status.total_output_tokens += _tokens(usage, "output_tokens")
-        _add_cost(status, _field(usage, "cost_usd"))
-    elif event in (TOOL_POST, TOOL_ERROR):
-        status.tool_invocations += 1
-        if event == TOOL_ERROR or _field(_field(data, "result"), "success") is False:
-            status.tool_failures += 1
-        else:
-            status.tool_successes += 1
+        if usage is not None:
+            count["total_input_tokens"] += _tokens(usage, "input_tokens")
+            count["total_output_tokens"] += _tokens(usage, "output_tokens")
+            _add_cost(status, _field(usage, "cost_usd"))
+    elif event == TOOL_POST or (event == TOOL_ERROR and _field(data, "result") is None):
+        # An error that carries a result is followed by the `tool:post` of the same call.
+        count["tool_invocations"] += 1
+        failed = event == TOOL_ERROR or _field(_field(data, "result"), "success") is False
+        count["tool_failures" if failed else "tool_successes"] += 1
 
 
 def _add_cost(status: SessionStatus, cost: Any) -> None:
+    if cost is None:
+        return
     with suppress(Exception):
         amount = Decimal(str(cost))
         if amount.is_finite():
@@ -103,6 +107,7 @@ def _tokens(usage: Any, name: str) -> int:
 
 def _field(value: Any, name: str) -> Any:
     """A field of a model or of its dumped form; None if it cannot be read."""
-    with suppress(Exception):
+    try:
         return value.get(name) if isinstance(value, Mapping) else getattr(value, name, None)
-    return None
+    except Exception:
+        return None

@@ -133,6 +133,16 @@ async def test_a_tool_that_raised_has_failed() -> None:
     assert _tools(session) == (2, 0, 2)
 
 
+async def test_a_tool_that_raised_counts_once_when_its_failed_result_is_posted_too() -> None:
+    session = _session()
+    result = {"success": False}
+
+    await _emit(session, "tool:error", {"error": {"type": "ValueError"}, "result": result})
+    await _emit(session, "tool:post", {"result": result})
+
+    assert _tools(session) == (1, 0, 1)
+
+
 class Hostile(Mapping[str, Any]):
     """Every way to look into it fails."""
 
@@ -214,9 +224,12 @@ async def test_no_payload_can_break_the_counters(events: list[tuple[str, Any]]) 
 
     status = session.status
     invocations, successes, failures = _tools(session)
-    names = [event for event, _ in events]
+    posted_later = [
+        event == "tool:error" and isinstance(payload, dict) and payload.get("result") is not None
+        for event, payload in events
+    ]
+    calls = sum(event.startswith("tool:") for event, _ in events) - sum(posted_later)
     assert status.total_messages == len(events)
-    assert invocations == successes + failures == sum(name.startswith("tool:") for name in names)
-    assert failures >= names.count("tool:error")
+    assert invocations == successes + failures == calls
     assert min(_tokens(session)) >= 0
     assert json.loads(json.dumps(status.to_dict()))["total_messages"] == len(events)
