@@ -93,8 +93,8 @@ def injection_fields(items: list[ContextInjection]) -> dict[str, Any]:
     """The fields of a HookResult that carry `items`: the list and its older scalar form."""
     return {
         "context_injections": items,
-        "context_injection": "\n\n".join(item.content for item in items),
-        "context_injection_role": items[0].role,
+        "context_injection": "\n\n".join(item.content for item in items) if items else None,
+        "context_injection_role": items[0].role if items else "system",
         "ephemeral": any(item.ephemeral for item in items),
         "append_to_last_tool_result": any(item.append_to_last_tool_result for item in items),
     }

@@ -27,12 +27,6 @@ logger = logging.getLogger("amplifier_core.coordinator")
 _ALLOWING_ANSWERS = ("allow", "allow once", "allow always")
 _LONGEST_QUOTE = 200
 _CHARS_PER_TOKEN = 4
-_NO_INJECTION: dict[str, Any] = {
-    "context_injection": None,
-    "context_injection_role": "system",
-    "ephemeral": False,
-    "append_to_last_tool_result": False,
-}
 
 
 async def apply_hook_result(
@@ -139,11 +133,8 @@ async def _store(coordinator: ModuleCoordinator, item: ContextInjection) -> None
 
 
 def _without_stored(result: HookResult, left: list[ContextInjection]) -> HookResult:
-    if left:
-        update = {"action": "inject_context", **injection_fields(left)}
-    else:
-        update = {"action": "continue", "context_injections": [], **_NO_INJECTION}
-    return result.model_copy(update=update)
+    action = "inject_context" if left else "continue"
+    return result.model_copy(update={"action": action, **injection_fields(left)})
 
 
 async def _inject_beside_denial(coordinator: ModuleCoordinator, result: HookResult) -> HookResult:

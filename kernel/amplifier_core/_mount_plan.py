@@ -85,13 +85,16 @@ def _listed(kind: Kind, specs: Any) -> list[Entry]:
 
 
 def _entry(kind: Kind, where: str, spec: Any) -> Entry:
-    example = spec if isinstance(spec, str) else "some-module"
-    spec = _table(where, spec, f"module: {example}")
+    if not isinstance(spec, dict):
+        example = spec if isinstance(spec, str) else "some-module"
+        spec = _table(where, spec, f"module: {example}")
     _check_spelling(where, spec)
     module = spec.get("module")
     if not isinstance(module, str) or not module:
         raise ValueError(f"{where} names no module. Its 'module' must be an id, not {module!r}.")
-    config = _table(f"{where}.config", spec.get("config"))
+    config = spec.get("config")
+    if not isinstance(config, dict):
+        config = _table(f"{where}.config", config)
     instance_id = _instance_id(where, spec) if kind == "provider" else None
     return Entry(kind, where, module, spec.get("source"), config, instance_id, spec)
 

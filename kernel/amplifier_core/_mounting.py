@@ -26,26 +26,30 @@ class Mounting:
         self._coordinator = watched
         self._slots = {
             point: slot.copy() if slot.__class__ is dict and _is_table(slot, point) else slot
-            for point, slot in watched.mount_points.items()
+            for point, slot in watched._mount_points.items()
         }
-        self._systems = [(name, getattr(watched, name)) for name in SYSTEMS]
+        self._systems = (watched.approval_system, watched.display_system)
         self._capabilities = watched._capabilities.copy()
         self._channels = {key: len(given) for key, given in watched._channels.items()}
-        self._serial = watched.hooks._serial
-        self._cleanups = len(watched._cleanup_fns)
+        self._serial = watched._hooks._serial
+        self._cleanups = len(watched._cleanups)
 
     def installed(self) -> list[Installed]:
         """Every module that is new in its place since then."""
         found: list[Installed] = []
-        for point, slot in self._coordinator.mount_points.items():
+        for point, slot in self._coordinator._mount_points.items():
             before = self._slots.get(point)
-            if slot is before:
+            if slot is before or slot is None:
                 continue
-            if _is_table(slot, point):
-                known = before if isinstance(before, dict) else {}
-                found += [(point, name, module) for name, module in _added(known, slot).items()]
-            elif slot is not before and slot is not None:
+            if not _is_table(slot, point):
                 found.append((point, None, slot))
+            elif slot:
+                known = before if isinstance(before, dict) else {}
+                found += [
+                    (point, name, module)
+                    for name, module in slot.items()
+                    if name not in known or known[name] is not module
+                ]
         return found
 
     def record(self) -> Mounted:
@@ -63,7 +67,7 @@ class Mounting:
             ],
             [
                 (name, now, earlier)
-                for name, earlier in self._systems
+                for name, earlier in zip(SYSTEMS, self._systems, strict=True)
                 if (now := getattr(coordinator, name)) is not earlier
             ],
         )

@@ -11,7 +11,7 @@ import inspect
 import logging
 import sys
 from collections.abc import Awaitable, Callable
-from contextlib import suppress
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -179,11 +179,13 @@ class ModuleLoader:
         return Path(source if isinstance(source, str) else source.resolve())
 
     def _resolver(self, coordinator: Any) -> Any:
-        for owner in (coordinator, self._coordinator):
-            with suppress(ValueError):
+        for owner in {id(each): each for each in (coordinator, self._coordinator)}.values():
+            try:
                 resolver = owner.get("module-source-resolver") if owner is not None else None
-                if resolver is not None:
-                    return resolver
+            except ValueError:
+                continue
+            if resolver is not None:
+                return resolver
         return None
 
     async def _load_direct(
@@ -192,8 +194,7 @@ class ModuleLoader:
         """Load by id alone, as installed or found in the search directories."""
         if module_id in self._loaded_modules:
             return self._bind(module_id, config)
-        from .transports import entry_points, python
-
+        entry_points, python = _transports()
         failure: Exception | None = None
         point = entry_points.installed.find(module_id)
         if point is not None:
@@ -290,6 +291,14 @@ class ModuleLoader:
 
     def clear_on_session_ready_queue(self) -> None:
         self._on_session_ready_queue.clear()
+
+
+@cache
+def _transports() -> tuple[Any, Any]:
+    """Where Python modules come from, imported when the first one is asked for."""
+    from .transports import entry_points, python
+
+    return entry_points, python
 
 
 def _describe(module_id: str, place: list[EntryPoint] | Path) -> ModuleInfo | None:

@@ -186,7 +186,8 @@ class HookResult(LazyModel):
                 self.__class__ is HookResult
                 and given.keys() <= _BRIEF_FIELDS
                 and action in _ACTIONS
-                and (data is None or (data.__class__ is dict and _has_names_only(data)))
+                and (data is None or data.__class__ is dict)
+                and all([key.__class__ is str for key in data or ()])  # noqa: C419 - quicker
             ):
                 _fill(self, action, None if data is None else data.copy(), set(given))
             else:
@@ -202,10 +203,6 @@ _DEFAULTS = HookResult.model_construct().__dict__
 _set_values, _set_fields_set, _set_extra, _set_private = (
     BaseModel.__dict__[slot].__set__ for slot in BaseModel.__slots__
 )
-
-
-def _has_names_only(data: dict[Any, Any]) -> bool:
-    return all([key.__class__ is str for key in data])  # noqa: C419 - a list is quicker
 
 
 def _fill(result: HookResult, action: str, data: Any, fields_set: set[str]) -> None:

@@ -191,16 +191,26 @@ class AmplifierSession:
         clean_loader: Any = getattr(coordinator.loader, "cleanup", None)
         if first:
             coordinator._cleanup_fns.insert(0, clean_loader)
+        try:
+            if cascade_children:
+                await self._cleanup_children()
+        finally:
+            try:
+                if first and self._initialized:
+                    self.status.ended_at = datetime.now()
+                    ended = {"session_id": self.session_id, "status": self.status.status}
+                    await coordinator.hooks.emit(SESSION_END, ended)
+            finally:
+                try:
+                    await coordinator.cleanup()
+                finally:
+                    self._initialized = False
+                    await coordinator._unmount_modules()
+
+    async def _cleanup_children(self) -> None:
         # A stack runs every step whatever another one raises, and the last one first.
         async with AsyncExitStack() as steps:
-            steps.push_async_callback(coordinator._unmount_modules)
-            steps.callback(setattr, self, "_initialized", False)
-            steps.push_async_callback(coordinator.cleanup)
-            if first and self._initialized:
-                self.status.ended_at = datetime.now()
-                ended = {"session_id": self.session_id, "status": self.status.status}
-                steps.push_async_callback(coordinator.hooks.emit, SESSION_END, ended)
-            for child in self._children if cascade_children else ():
+            for child in self._children:
                 steps.push_async_callback(child.cleanup, cascade_children=True)
 
     __aenter__ = _session_init._session_aenter

@@ -65,5 +65,11 @@ def _provider_module(named: str | None) -> str:
     return module
 
 
+def what_it_needs(module: str) -> str:
+    """What to do about a provider that has found nothing to work with."""
+    keys = " or ".join(CREDENTIALS.get(module, ()))
+    return f"Set {keys}." if keys else "What it logs says what it needs; see --verbose."
+
+
 def _has_key(module: str) -> bool:
     return any(os.environ.get(name) for name in CREDENTIALS[module])

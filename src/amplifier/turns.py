@@ -3,71 +3,73 @@
 from __future__ import annotations
 
 import asyncio
-import signal
-import sys
-from contextlib import suppress
 from typing import Any
 
 from amplifier_core import AmplifierSession
 
+from amplifier.exits import DONE, FAILED, INTERRUPTED
+from amplifier.interrupts import watched_interrupts
+from amplifier.output import note
+from amplifier.plans import PlanError, what_it_needs
 from amplifier.views import View
 
-DONE, FAILED, INTERRUPTED = 0, 1, 130
+
+class Interrupted(Exception):
+    """The turn was asked to stop, and did."""
 
 
 def run_turn(plan: dict[str, Any], prompt: str, view: View, *, allow_partial: bool) -> int:
     """Run `prompt` in a new session; the result is the exit code."""
-    return asyncio.run(_run(plan, prompt, view, allow_partial))
+    try:
+        return asyncio.run(_run(plan, prompt, view, allow_partial))
+    except KeyboardInterrupt:
+        view.failed("Interrupted.")
+        return INTERRUPTED
+    except SystemExit as error:
+        view.failed(f"A module ended the program with {error!r}.")
+        return FAILED
 
 
 async def _run(plan: dict[str, Any], prompt: str, view: View, allow_partial: bool) -> int:
     try:
-        async with AmplifierSession(plan) as session:
-            missing = _missing(session)
-            if missing and not allow_partial:
-                return view.failed(missing)
-            view.attach(session)
-            return await _turn(session, prompt, view)
+        answer = await _answer(plan, prompt, view, allow_partial)
+    except (Interrupted, asyncio.CancelledError):
+        view.failed("Interrupted.")
+        return INTERRUPTED
     except Exception as error:
-        return view.failed(str(error) or type(error).__name__)
+        view.failed(_in_words(error))
+        return FAILED
+    view.answered(answer)
+    return FAILED if view.output.is_closed else DONE
 
 
-def _missing(session: AmplifierSession) -> str | None:
-    """What of the plan did not come up, in words."""
+async def _answer(plan: dict[str, Any], prompt: str, view: View, allow_partial: bool) -> str:
+    with watched_interrupts() as interrupts:
+        async with AmplifierSession(plan) as session:
+            _check_parts(session, allow_partial)
+            view.attach(session)
+            token = interrupts.cancellation = session.coordinator.cancellation
+            answer = await session.execute(prompt)
+            if token.is_cancelled and not view.output.is_closed:
+                raise Interrupted
+            return answer
+
+
+def _check_parts(session: AmplifierSession, allow_partial: bool) -> None:
     failed = session.status.failed_modules or []
     if failed:
         parts = "; ".join(f"{each['module_id']!r}: {each['error']}" for each in failed)
-        return f"Not everything could be loaded: {parts} Use --allow-partial to start without."
+        missing = f"Not everything could be loaded: {parts}"
+        if not allow_partial:
+            raise PlanError(f"{missing} Use --allow-partial to start without.")
+        note(missing)
     if not session.coordinator.get("providers"):
         module = session.config["providers"][0]["module"]
-        return f"Provider {module!r} has nothing to work with; the log says what it needs."
-    return None
+        raise PlanError(f"Provider {module!r} cannot be used. {what_it_needs(module)}")
 
 
-async def _turn(session: AmplifierSession, prompt: str, view: View) -> int:
-    turn = asyncio.ensure_future(session.execute(prompt))
-    _stop_on_ctrl_c(session, turn)
-    try:
-        answer = await turn
-    except asyncio.CancelledError:
-        view.failed("Interrupted.")
-        return INTERRUPTED
-    if session.coordinator.cancellation.is_cancelled:
-        view.failed("Interrupted.")
-        return INTERRUPTED
-    view.answered(answer)
-    return DONE
-
-
-def _stop_on_ctrl_c(session: AmplifierSession, turn: asyncio.Future[str]) -> None:
-    """The first Ctrl-C asks the turn to end after its step, the second ends it at once."""
-
-    def interrupt() -> None:
-        if session.coordinator.cancellation.request_graceful():
-            print("\nStopping after this step. Press Ctrl-C again to stop now.", file=sys.stderr)
-        else:
-            session.coordinator.cancellation.request_immediate()
-            turn.cancel()
-
-    with suppress(NotImplementedError):  # event loops on Windows leave signals to Python
-        asyncio.get_running_loop().add_signal_handler(signal.SIGINT, interrupt)
+def _in_words(error: Exception) -> str:
+    """The message; for errors that were not written for people, with what kind it is."""
+    text = str(error)
+    is_ours = type(error).__module__.partition(".")[0] in ("amplifier", "amplifier_core")
+    return text if is_ours and text else f"{type(error).__name__}: {text}".removesuffix(": ")

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import sys
-from typing import Literal
+from typing import TYPE_CHECKING
 
 import click
 
-OutputFormat = Literal["text", "json"]
+from amplifier.exits import FAILED, INTERRUPTED
+
+if TYPE_CHECKING:
+    from amplifier.views import OutputFormat
 
 
 @click.command()
@@ -22,34 +25,50 @@ OutputFormat = Literal["text", "json"]
     help="With json, stdout is a single JSON document.",
 )
 @click.option("--allow-partial", is_flag=True, help="Start although a module is missing.")
+@click.option("-v", "--verbose", is_flag=True, help="Show the whole log, with tracebacks.")
 def run(
     prompt: str | None,
     provider: str | None,
     model: str | None,
     output_format: OutputFormat,
     allow_partial: bool,
+    verbose: bool,
 ) -> None:
     """Answer PROMPT, which is read from stdin if it is left out."""
-    text = _prompt(prompt)
     if model and not provider:
         raise click.UsageError(
             "--model needs --provider, because model names are a provider's own."
         )
-    # Late: the kernel and asyncio would slow down every `--help`.
-    from amplifier.plans import PlanError, default_plan
-    from amplifier.turns import run_turn
-    from amplifier.views import view_for
-
-    view = view_for(output_format)
     try:
-        plan = default_plan(provider, model)
-    except PlanError as error:
-        sys.exit(view.failed(str(error)))
-    sys.exit(run_turn(plan, text, view, allow_partial=allow_partial))
+        text = _prompt(prompt)
+        # Late: the kernel and asyncio would slow down every `--help`.
+        from amplifier.logs import log_to_stderr
+        from amplifier.plans import PlanError, default_plan
+        from amplifier.turns import run_turn
+        from amplifier.views import view_for
+
+        view = view_for(output_format)
+        log_to_stderr(verbose)
+        try:
+            plan = default_plan(provider, model)
+        except PlanError as error:
+            view.failed(str(error))
+            sys.exit(FAILED)
+        sys.exit(run_turn(plan, text, view, allow_partial=allow_partial))
+    except KeyboardInterrupt:
+        sys.exit(INTERRUPTED)
 
 
 def _prompt(given: str | None) -> str:
-    text = given if given is not None else "" if sys.stdin.isatty() else sys.stdin.read()
+    text = given if given is not None else _piped()
     if not text.strip():
         raise click.UsageError('There is no prompt. Write one, as in `amplifier run "Hello"`.')
-    return text
+    # A shell may pass any bytes; no provider can send what is no text.
+    return text.encode("utf-8", "surrogatepass").decode("utf-8", "replace")
+
+
+def _piped() -> str:
+    """What stdin holds; nothing if it is a terminal, or closed."""
+    if sys.stdin is None or sys.stdin.isatty():
+        return ""
+    return sys.stdin.buffer.read().decode("utf-8-sig", "replace")

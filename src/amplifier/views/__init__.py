@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Any, Protocol
+from typing import Any, Literal, Protocol
 
 from amplifier_core import AmplifierSession
+
+from amplifier.output import Output
+
+OutputFormat = Literal["text", "json"]
 
 
 class View(Protocol):
     """Follows a session by its events and reports how it ended."""
+
+    output: Output
 
     def attach(self, session: AmplifierSession) -> None:
         """Listen to the session's events."""
@@ -16,18 +22,18 @@ class View(Protocol):
     def answered(self, text: str) -> None:
         """The turn is over."""
 
-    def failed(self, message: str) -> int:
-        """There is no answer; returns the exit code that says so."""
+    def failed(self, message: str) -> None:
+        """There is no answer."""
 
 
-def view_for(output_format: str) -> View:
+def view_for(output_format: OutputFormat) -> View:
     if output_format == "json":
         from .document import DocumentView
 
-        return DocumentView()
+        return DocumentView(Output())
     from .terminal import TerminalView
 
-    return TerminalView()
+    return TerminalView(Output())
 
 
 def models_in_use(session: AmplifierSession) -> tuple[str, str]:

@@ -8,14 +8,18 @@ from typing import Any
 
 from amplifier_core import AmplifierSession
 
+from amplifier.output import Output
+
 from . import models_in_use
 
 
 class DocumentView:
-    """Prints the outcome when it is known, and nothing before."""
+    """Prints the outcome when it is known, and nothing before or after."""
 
-    def __init__(self) -> None:
+    def __init__(self, output: Output) -> None:
+        self.output = output
         self._facts: dict[str, Any] = {}
+        self._is_printed = False
 
     def attach(self, session: AmplifierSession) -> None:
         _, model = models_in_use(session)
@@ -24,9 +28,12 @@ class DocumentView:
     def answered(self, text: str) -> None:
         self._print({"status": "success", "response": text, **self._facts})
 
-    def failed(self, message: str) -> int:
+    def failed(self, message: str) -> None:
         self._print({"status": "error", "error": message, **self._facts})
-        return 1
 
     def _print(self, facts: dict[str, Any]) -> None:
-        print(json.dumps({**facts, "timestamp": datetime.now(UTC).isoformat()}, ensure_ascii=False))
+        if not self._is_printed:
+            self._is_printed = True
+            # Escaped, so that it is the same in every encoding.
+            document = json.dumps({**facts, "timestamp": datetime.now(UTC).isoformat()})
+            self.output.write(f"{document}\n")

@@ -8,6 +8,8 @@ from typing import Any
 from amplifier_core import AmplifierSession
 from amplifier_core.events import TOOL_POST, TOOL_PRE
 
+from amplifier.output import Output, note
+
 from . import models_in_use
 
 LONGEST_LINE = 100
@@ -17,13 +19,16 @@ DIM, PLAIN = "\x1b[2m", "\x1b[0m"
 class TerminalView:
     """Streams the answer to stdout; everything else goes to stderr."""
 
-    def __init__(self) -> None:
+    def __init__(self, output: Output) -> None:
+        self.output = output
+        self._session: AmplifierSession | None = None
         self._shown = ""
         self._is_midline = False
 
     def attach(self, session: AmplifierSession) -> None:
+        self._session = session
         name, model = models_in_use(session)
-        self._note(f"{name} ({model})")
+        self._note(name if model in name else f"{name} ({model})")
         hooks = session.coordinator.hooks
         hooks.register("provider:stream", self._on_chunk, name="view")
         hooks.register(TOOL_PRE, self._on_call, priority=1000, name="view")
@@ -33,9 +38,10 @@ class TerminalView:
         text = data["chunk"].get("text")
         if text:
             self._shown += text
-            self._is_midline = not text.endswith("\n")
-            sys.stdout.write(text)
-            sys.stdout.flush()
+            self._write(text)
+        if self.output.is_closed and self._session is not None:
+            # Nobody reads on, so nobody wants to pay for the rest.
+            self._session.coordinator.cancellation.request_immediate()
 
     def _on_call(self, event: str, data: dict[str, Any]) -> None:
         arguments = ", ".join(f"{key}={value!r}" for key, value in data["tool_input"].items())
@@ -43,29 +49,36 @@ class TerminalView:
 
     def _on_result(self, event: str, data: dict[str, Any]) -> None:
         result = data.get("result") or {}
-        output = result.get("output") if isinstance(result, dict) else result
+        output = result
+        if isinstance(result, dict):
+            output = result.get("output") or (result.get("error") or {}).get("message", "")
         self._note(f"<- {output}")
 
     def answered(self, text: str) -> None:
         if not self._shown.endswith(text):
             self._end_line()
-            sys.stdout.write(text)
-            self._is_midline = True
+            self._write(text)
         self._end_line()
 
-    def failed(self, message: str) -> int:
+    def failed(self, message: str) -> None:
         self._end_line()
-        print(f"amplifier: {message}", file=sys.stderr)
-        return 1
+        note(f"amplifier: {_one_line(message)}")
 
     def _note(self, line: str) -> None:
         self._end_line()
-        line = " ".join(line.split())
+        line = _one_line(line)
         short = line if len(line) <= LONGEST_LINE else f"{line[: LONGEST_LINE - 3]}..."
-        print(f"{DIM}{short}{PLAIN}" if sys.stderr.isatty() else short, file=sys.stderr)
+        note(f"{DIM}{short}{PLAIN}" if sys.stderr.isatty() else short)
+
+    def _write(self, text: str) -> None:
+        self.output.write(text)
+        self._is_midline = not text.endswith("\n")
 
     def _end_line(self) -> None:
         if self._is_midline:
-            sys.stdout.write("\n")
-            sys.stdout.flush()
-            self._is_midline = False
+            self._write("\n")
+
+
+def _one_line(text: str) -> str:
+    """Without line breaks, and without codes that would steer the terminal."""
+    return "".join(each if each.isprintable() else "?" for each in " ".join(text.split()))

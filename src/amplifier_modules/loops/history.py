@@ -30,8 +30,8 @@ def missing(
     calls = last.get("tool_calls") or []
     if last.get("role") == "assistant" and not calls:
         return []
-    if not calls and last.get("role") != "user" and not prompt_is_stored:
-        return []
+    if last.get("role") != "user" and not prompt_is_stored:
+        return []  # it is how an earlier turn ended
     results = [_result(call, answers) for call in calls if call["id"] not in answered]
     closing = {"role": "assistant", "content": CUT_OFF, "metadata": {"incomplete": True}}
     return [*results, closing]

@@ -96,10 +96,9 @@ def without_injections(verdict: Any) -> tuple[Any, HookResult | None]:
 def _with_text(message: Message, text: str) -> Message:
     if isinstance(message.content, str):
         return message.model_copy(update={"content": f"{message.content}\n\n{text}"})
-    block = {"type": "text", "text": text}
-    blocks = [each.model_dump(exclude_none=True) for each in message.content]
     fields = message.model_dump(exclude_none=True)
-    return Message.model_validate({**fields, "content": [*blocks, block]})
+    fields["content"].append({"type": "text", "text": text})
+    return Message.model_validate(fields)
 
 
 async def messages_for(context: Any, provider: Any) -> list[Message]:
@@ -123,7 +122,7 @@ async def stored_messages(context: Any) -> list[Any]:
 
 
 def with_messages(template: ChatRequest, messages: list[Message]) -> ChatRequest:
-    """`template.model_copy(update={"messages": messages})` at a third of the price.
+    """`template.model_copy(update={"messages": messages})` at half the price.
 
     Every step needs one, and the messages have been validated already.
     """

@@ -29,10 +29,7 @@ def shown(result: Any) -> Any:
     if result.__class__ is ToolResult and not result.content:
         return {"success": result.success, "output": result.output, "error": result.error}
     present = getattr(result, "safe_hook_presentation", None)
-    if present is not None:
-        return present()
-    dump = getattr(result, "model_dump", None)
-    return dump() if dump is not None else result
+    return present() if present is not None else result
 
 
 def content(result: Any) -> Any:

@@ -180,10 +180,7 @@ class Turn:
     async def _carried_out(self, event: str, verdict: Any) -> Any:
         if self.coordinator is None:
             return await self._carried_out_alone(verdict)
-        processed = await self.coordinator.process_hook_result(verdict, event, self.loop.name)
-        if processed.data is None and verdict.data is not None:
-            processed = processed.model_copy(update={"data": verdict.data})
-        return processed
+        return await self.coordinator.process_hook_result(verdict, event, self.loop.name)
 
     async def _carried_out_alone(self, verdict: Any) -> Any:
         """Without a coordinator there is nobody to ask, and injections are stored here."""

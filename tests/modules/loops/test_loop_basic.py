@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from amplifier_core.content_models import ThinkingContent
 from amplifier_core.llm_errors import ContextLengthError, LLMError, RateLimitError
-from amplifier_core.message_models import TextBlock, ThinkingBlock, ToolCallBlock
+from amplifier_core.message_models import Message, TextBlock, ThinkingBlock, ToolCallBlock
 from helpers_loops import (
     LOOPS,
     Memory,
@@ -291,6 +291,22 @@ async def test_a_context_of_the_older_contract_serves_a_turn() -> None:
     ]
 
 
+async def test_messages_that_a_context_has_validated_are_sent_as_they_are() -> None:
+    class Validated(Memory):
+        async def get_validated_messages(
+            self, token_budget: int | None = None, provider: Any = None
+        ) -> list[Message]:
+            assert provider is model_of(ready)
+            return kept
+
+    kept = [Message(role="user", content="as validated")]
+    ready = await stage(says("done"), context=Validated())
+    await ready.run()
+
+    assert model_of(ready).requests[0].messages == kept
+    assert model_of(ready).requests[0].messages[0] is kept[0]
+
+
 async def test_a_context_with_nothing_but_a_list_of_messages_serves_a_turn() -> None:
     class Oldest:
         def __init__(self) -> None:
@@ -333,6 +349,21 @@ async def test_a_request_that_compaction_does_not_shorten_is_not_repeated() -> N
     with pytest.raises(ContextLengthError):
         await ready.run()
     assert len(model_of(ready).requests) == 1
+
+
+async def test_a_request_that_stays_too_long_is_repeated_only_once() -> None:
+    class Slow(OldMemory):
+        async def compact(self) -> None:
+            self.compactions += 1
+            del self.kept[:1]
+
+    too_long = [ContextLengthError("too long")] * 3
+    ready = await stage(calls("t"), *too_long, context=Slow(), t=Tool())
+
+    with pytest.raises(ContextLengthError):
+        await ready.run()
+    assert ready.context.compactions == 1
+    assert len(ready.payloads("provider:error")) == 1
 
 
 async def test_a_turn_runs_without_a_coordinator() -> None:

@@ -17,6 +17,7 @@ from helpers_loops import (
     cancelled,
     check_history,
     hangs,
+    inject,
     says,
     stage,
     until,
@@ -194,6 +195,18 @@ async def test_calls_that_were_cut_off_get_a_result_that_says_so() -> None:
     assert ready.payload("orchestrator:complete")["status"] == "cancelled"
 
 
+async def test_a_turn_without_a_coordinator_can_be_cut_off_too() -> None:
+    ready = await stage(hangs)
+    ready.loop.coordinator = None
+    models = {"m": _only_model(ready)}
+    turn = asyncio.create_task(ready.loop.execute("hi", ready.context, models, {}, ready.hooks))
+    await until(lambda: "provider:request" in ready.names)
+    await cancelled(turn)
+
+    check_history(ready.context.messages)
+    assert ready.payload("cancel:requested")["state"] == "immediate"
+
+
 async def test_tools_are_cancelled_and_waited_for() -> None:
     ended: list[str] = []
 
@@ -201,8 +214,8 @@ async def test_tools_are_cancelled_and_waited_for() -> None:
         try:
             await hangs()
         finally:
-            await asyncio.sleep(0)
-            ended.append("tidied up")
+            await asyncio.sleep(0.01)
+            ended.append(f"tidied up before {ready.context.roles.count('tool')} results")
 
     ready = await stage(calls("t", "t"), t=Tool(tidy))
     turn = asyncio.create_task(ready.run())
@@ -210,8 +223,60 @@ async def test_tools_are_cancelled_and_waited_for() -> None:
     await asyncio.sleep(0)
     await cancelled(turn)
 
-    assert ended == ["tidied up"] * 2
+    assert ended == ["tidied up before 0 results"] * 2
     assert not ready.token.running_tools
+
+
+async def test_a_cancellation_wins_over_a_tools_time_limit() -> None:
+    out_of_time = asyncio.Event()
+
+    async def slow(_: Any) -> None:
+        try:
+            await hangs()
+        finally:
+            out_of_time.set()
+            await asyncio.sleep(0.01)
+
+    ready = await stage(calls("t"), config={"tool_timeout": 0.01}, t=Tool(slow))
+    turn = asyncio.create_task(ready.run())
+    await out_of_time.wait()
+    await cancelled(turn)
+
+    check_history(ready.context.messages)
+
+
+async def test_a_stop_that_is_cut_off_is_announced_once() -> None:
+    ready = await stage(says("never"))
+    ready.hooks.register("cancel:completed", hangs)
+    ready.token.request_graceful()
+    turn = asyncio.create_task(ready.run())
+    await until(lambda: "cancel:completed" in ready.names)
+    ready.hooks.unregister(ready.hooks.list_handlers("cancel:completed")["cancel:completed"][-1])
+    await cancelled(turn)
+
+    assert ready.names.count("cancel:requested") == 1
+    assert last_events(ready, 2) == ["execution:end", "orchestrator:complete"]
+
+
+async def test_a_hook_that_hangs_does_not_keep_a_broken_turn_from_ending(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("amplifier_modules.loops.turn.SECONDS_PER_CLOSING_STEP", 0.01)
+    ready = await stage(LLMError("down"))
+    ready.hooks.register("execution:end", hangs)
+
+    with pytest.raises(LLMError):
+        await ready.run()
+    assert last_events(ready, 2) == ["execution:end", "orchestrator:complete"]
+
+
+async def test_a_turn_that_fails_after_an_injection_was_stored_has_a_last_word() -> None:
+    ready = await stage(LLMError("down"))
+    ready.on("provider:request", inject("remember", ephemeral=False))
+
+    with pytest.raises(LLMError):
+        await ready.run()
+    assert ready.context.roles == ["user", "system", "assistant"]
 
 
 async def test_a_timeout_around_a_turn_is_a_timeout() -> None:

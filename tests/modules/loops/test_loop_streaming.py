@@ -231,6 +231,17 @@ async def test_the_turn_goes_on_if_the_user_spoke_while_the_model_answered() -> 
     assert ready.context.roles == ["user", "assistant", "user", "assistant"]
 
 
+async def test_an_answer_before_the_user_spoke_starts_the_count_of_silence_anew() -> None:
+    async def answer(_: Any) -> Any:
+        steer(ready, "and?")
+        return says("done")
+
+    silence = [says(""), says("")]
+    ready = await stage(*silence, answer, *silence, says("more"), loop=LOOP)
+
+    assert await ready.run() == "more"
+
+
 async def test_what_was_said_before_the_wrap_up_is_read_in_it() -> None:
     async def interject(_: Any) -> str:
         steer(ready, "hurry")

@@ -124,6 +124,23 @@ async def test_a_tool_can_tell_which_call_it_serves() -> None:
     assert ready.coordinator._tool_dispatch_context == {}  # type: ignore[attr-defined]
 
 
+async def test_on_a_kernel_without_call_scopes_the_table_still_tells(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("amplifier_modules.loops.calls._tool_call", None)
+    seen: list[Any] = []
+
+    async def look(_: Any) -> str:
+        table = ready.coordinator._tool_dispatch_context  # type: ignore[attr-defined]
+        seen.append((tool_call.get(), table[asyncio.current_task()]["tool_call_id"]))
+        return "ok"
+
+    ready = await stage(calls("t"), says("done"), t=Tool(look))
+    await ready.run()
+
+    assert seen == [(None, "c0")]
+
+
 async def test_running_tools_are_registered_with_the_token_by_name_or_agent() -> None:
     seen: list[str] = []
 
@@ -246,6 +263,21 @@ async def test_whatever_a_tool_returns_the_model_reads_text(returned: Any, read:
     assert content == read if read is not None else "asyncio.locks.Lock" in content
 
 
+async def test_a_result_of_another_class_is_read_if_it_can_write_itself() -> None:
+    class Own:
+        content = ("not", "blocks")
+
+        def get_serialized_output(self) -> str:
+            return "my own words"
+
+    own = Own()
+    ready = await stage(calls("t"), says("done"), t=Tool(own))
+    await ready.run()
+
+    assert results(ready) == ["my own words"]
+    assert ready.payload("tool:post")["result"] is own
+
+
 async def test_a_result_that_cannot_be_put_into_words_is_named() -> None:
     class Silent:
         def __str__(self) -> str:
@@ -298,6 +330,21 @@ async def test_a_hook_may_change_the_input_of_a_call() -> None:
 
     assert tool.inputs == [{"path": "/tmp"}]
     assert ready.payload("tool:post")["tool_input"] == {"path": "/tmp"}
+
+
+async def test_an_input_that_is_changed_and_approved_is_the_one_that_is_used() -> None:
+    class Approvals:
+        async def request_approval(self, *_: Any) -> str:
+            return "Allow"
+
+    tool = Tool()
+    ready = await stage(calls(("t", {"path": "/etc"})), says("done"), t=tool)
+    ready.coordinator.approval_system = Approvals()
+    ready.on("tool:pre", modify(tool_input={"path": "/tmp"}))
+    ready.on("tool:pre", HookResult(action="ask_user"))
+    await ready.run()
+
+    assert tool.inputs == [{"path": "/tmp"}]
 
 
 async def test_an_input_that_is_no_mapping_is_not_taken_over() -> None:

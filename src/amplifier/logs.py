@@ -1,0 +1,27 @@
+"""What modules log is one line each on stderr; tracebacks are shown to those who ask."""
+
+from __future__ import annotations
+
+import logging
+
+# The command ends with a message of its own about these.
+_SAID_AGAIN = ("Failed to load", "Failed to initialize", "Execution failed")
+
+
+class _OneLine(logging.Formatter):
+    def format(self, record: logging.LogRecord) -> str:
+        return f"{record.levelname.lower()}: {' '.join(record.getMessage().split())}"
+
+
+def log_to_stderr(verbose: bool) -> None:
+    handler = logging.StreamHandler()
+    if verbose:
+        handler.setFormatter(logging.Formatter("%(levelname)s %(name)s: %(message)s"))
+    else:
+        handler.setFormatter(_OneLine())
+        handler.addFilter(_is_news)
+    logging.basicConfig(level=logging.INFO if verbose else logging.WARNING, handlers=[handler])
+
+
+def _is_news(record: logging.LogRecord) -> bool:
+    return not (record.name.startswith("amplifier_core") and record.msg.startswith(_SAID_AGAIN))
