@@ -33,9 +33,18 @@ def _async_fixture(function: FixtureT) -> FixtureT:
         import pytest_asyncio
     except ImportError:
         # Runs that have nothing to do with modules must not break for want of it.
-        return make(function)  # type: ignore[no-any-return]
+        return make(_unavailable(function))  # type: ignore[no-any-return]
     make = pytest_asyncio.fixture
     return make(function)  # type: ignore[no-any-return]
+
+
+def _unavailable(function: FixtureT) -> Callable[[], None]:
+    def fixture() -> None:
+        pytest.fail("Module tests are async. Install pytest-asyncio to run them.", pytrace=False)
+
+    fixture.__name__ = function.__name__
+    fixture.__doc__ = function.__doc__
+    return fixture
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -173,6 +182,12 @@ def is_module_context(request: pytest.FixtureRequest) -> bool:
 
 
 @pytest.fixture
+def module_config() -> dict[str, Any]:
+    """The config that the module under test is mounted with; override it to give one."""
+    return {}
+
+
+@pytest.fixture
 def coordinator() -> MockCoordinator:
     """A fresh mock coordinator, which the module under test is mounted on."""
     from .testing import MockCoordinator
@@ -208,7 +223,10 @@ def _mock_provider() -> Any:
 
 @asynccontextmanager
 async def _mounted(
-    module_path: Path | None, coordinator: MockCoordinator, module_type: str
+    module_path: Path | None,
+    coordinator: MockCoordinator,
+    module_type: str,
+    config: dict[str, Any],
 ) -> AsyncIterator[Any]:
     """The module's own cleanup or None, while the module is mounted."""
     if module_path is None:
@@ -220,7 +238,7 @@ async def _mounted(
 
     contract = VALIDATORS[module_type].contract
     with apart(find_module(Path(module_path))) as load:
-        returned = await load().mount(coordinator, {})
+        returned = await load().mount(coordinator, config)
         try:
             yield cleanup_of(contract, coordinator, returned)
         finally:
@@ -238,42 +256,44 @@ def _first(coordinator: MockCoordinator, slot: str) -> Any:
 
 @_async_fixture
 async def provider_module(
-    module_path: Path | None, coordinator: MockCoordinator
+    module_path: Path | None, coordinator: MockCoordinator, module_config: dict[str, Any]
 ) -> AsyncIterator[Any]:
     """The provider that the module under test mounts."""
-    async with _mounted(module_path, coordinator, "provider"):
+    async with _mounted(module_path, coordinator, "provider", module_config):
         yield _first(coordinator, "providers")
 
 
 @_async_fixture
-async def tool_module(module_path: Path | None, coordinator: MockCoordinator) -> AsyncIterator[Any]:
+async def tool_module(
+    module_path: Path | None, coordinator: MockCoordinator, module_config: dict[str, Any]
+) -> AsyncIterator[Any]:
     """The first tool that the module under test mounts."""
-    async with _mounted(module_path, coordinator, "tool"):
+    async with _mounted(module_path, coordinator, "tool", module_config):
         yield _first(coordinator, "tools")
 
 
 @_async_fixture
 async def orchestrator_module(
-    module_path: Path | None, coordinator: MockCoordinator
+    module_path: Path | None, coordinator: MockCoordinator, module_config: dict[str, Any]
 ) -> AsyncIterator[Any]:
     """The orchestrator that the module under test mounts."""
-    async with _mounted(module_path, coordinator, "orchestrator"):
+    async with _mounted(module_path, coordinator, "orchestrator", module_config):
         yield _first(coordinator, "orchestrator")
 
 
 @_async_fixture
 async def context_module(
-    module_path: Path | None, coordinator: MockCoordinator
+    module_path: Path | None, coordinator: MockCoordinator, module_config: dict[str, Any]
 ) -> AsyncIterator[Any]:
     """The context manager that the module under test mounts."""
-    async with _mounted(module_path, coordinator, "context"):
+    async with _mounted(module_path, coordinator, "context", module_config):
         yield _first(coordinator, "context")
 
 
 @_async_fixture
 async def hook_cleanup(
-    module_path: Path | None, coordinator: MockCoordinator
+    module_path: Path | None, coordinator: MockCoordinator, module_config: dict[str, Any]
 ) -> AsyncIterator[Any]:
     """The cleanup that the hook module under test returned, or None."""
-    async with _mounted(module_path, coordinator, "hook") as cleanup:
+    async with _mounted(module_path, coordinator, "hook", module_config) as cleanup:
         yield cleanup

@@ -112,10 +112,6 @@ async def findings(page: str, name: str, source: str, folder: Path) -> list[str]
     ]
 
 
-# A method that is async by mistake leaves a coroutine behind.
-@pytest.mark.filterwarnings(
-    "ignore:.*never awaited", "ignore::pytest.PytestUnraisableExceptionWarning"
-)
 @pytest.mark.parametrize(("page", "shown", "written"), MISTAKES)
 async def test_the_page_quotes_what_the_validator_says(
     page: str, shown: str, written: str, tmp_path: Path

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Iterator
 from typing import Any
 
@@ -44,6 +45,8 @@ def _info_check(provider: Any) -> ValidationCheck:
     except Exception as error:
         text = f"get_info() raised {named_error(error)}."
         return bad(name, f"{text} Let it answer without credentials or a connection.", "warning")
+    if inspect.iscoroutine(info):
+        info.close()
     if isinstance(info, ProviderInfo):
         return good(name, f"get_info() describes {info.id!r}.")
     text = f"get_info() returned a {type(info).__name__}, not a ProviderInfo."

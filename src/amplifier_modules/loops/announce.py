@@ -46,9 +46,12 @@ async def reply_came(turn: Turn, reply: Reply) -> None:
         await emit(CONTENT_BLOCK_END, end)
 
 
-async def call_failed(turn: Turn, error: Exception) -> None:
+async def call_failed(
+    turn: Turn, error: BaseException, about: dict[str, Any] | None = None
+) -> None:
+    """That a model call failed; `about` tells which, if it was not one of the turn's own."""
     details = {"type": type(error).__name__, "msg": said(error)}
-    payload: dict[str, Any] = {"provider": turn.provider_name, "error": details}
+    payload = {**(about or {"provider": turn.provider_name}), "error": details}
     if isinstance(error, LLMError):
         payload["retryable"] = error.retryable
         payload["status_code"] = error.status_code

@@ -16,7 +16,7 @@ from amplifier_modules.loops.goal_text import Limits, Verdict, quoted
 from amplifier_modules.loops.options import StreamingSettings
 from amplifier_modules.loops.replies import text_of
 from amplifier_modules.loops.results import said
-from amplifier_modules.loops.watch import being_cancelled
+from amplifier_modules.loops.watch import Interrupted, being_cancelled
 
 if TYPE_CHECKING:
     from amplifier_modules.loops.turn import Turn
@@ -72,13 +72,18 @@ class Judge:
 
         Raises:
             NoAnswer: nobody can tell.
+        Interrupted: the session is asked to stop, so nobody is asked; also below.
         """
         question = await self._question(turn, condition, [])
         text = await self._ask(turn, "goal-evaluator", EVALUATOR, question)
         answer = goal_text.read_answer(text)
         if answer is None:
             raise NoAnswer("The evaluator answered neither YES nor NO.")
-        return answer
+        is_reached, reason = answer
+        return (
+            is_reached,
+            reason or f"{'Reached' if is_reached else 'Not reached yet'}: {condition}",
+        )
 
     async def obstacle(
         self, turn: Turn, condition: str, reasons: list[str]
@@ -104,6 +109,8 @@ class Judge:
         return "\n\n".join([quoted("goal", condition), *listed, shown])
 
     async def _ask(self, turn: Turn, purpose: Purpose, instructions: str, question: str) -> str:
+        if turn.is_cancelled:
+            raise Interrupted
         if self._choice is None:
             settings = self._settings
             preferences = settings.goal_provider_preferences
@@ -134,7 +141,7 @@ class Judge:
         self, turn: Turn, provider: Any, request: ChatRequest, about: dict[str, Any]
     ) -> str:
         response = await self._complete(turn, provider, request)
-        usage = getattr(response, "usage", None)
+        usage: Any = getattr(response, "usage", None)
         dumped = usage.model_dump() if hasattr(usage, "model_dump") else usage
         payload = {**about, "usage": dumped, "tool_calls": False}
         await turn.hooks.emit(PROVIDER_RESPONSE, payload)

@@ -13,10 +13,12 @@ from amplifier_modules.loops.replies import text_of
 Verdict = Literal["RESOLVABLE", "TIME-LOCKED", "STRUCTURE-LOCKED", "HISTORY-LOCKED"]
 
 _SEPARATOR = "\n\n"
-_ANSWER = re.compile(r"^\W*(YES|NO)\b\W*(.*)", re.IGNORECASE | re.DOTALL | re.MULTILINE)
+_REST = r"\b[\s*_.:,;!\u2013\u2014-]*(.*)"
+_ANSWER = re.compile(
+    r"^[^\w\n]*(?:\w+\W*:\W*)?(YES|NO)" + _REST, re.IGNORECASE | re.DOTALL | re.MULTILINE
+)
 _VERDICT = re.compile(
-    r"\b(?:(RESOLVABLE)|(TIME|STRUCTURE|HISTORY)[\s_-]?LOCKED)\b[^\w(]*(.*)",
-    re.IGNORECASE | re.DOTALL,
+    r"\b(?:(RESOLVABLE)|(TIME|STRUCTURE|HISTORY)[\s_-]?LOCKED)" + _REST, re.IGNORECASE | re.DOTALL
 )
 _WORD = re.compile(r"\w+")
 
@@ -74,7 +76,7 @@ def _rendered(message: Any, most: int) -> str:
 
 def _rendered_call(call: dict[str, Any], most: int) -> str:
     arguments = json.dumps(call.get("arguments") or {}, ensure_ascii=False, default=str)
-    return f"[call of {call.get('tool')}] {clip(arguments, most)}"
+    return f"[call of {call.get('tool') or call.get('name')}] {clip(arguments, most)}"
 
 
 def quoted(tag: str, text: str) -> str:
@@ -86,11 +88,11 @@ def quoted(tag: str, text: str) -> str:
 
 
 def read_answer(text: str) -> tuple[bool, str] | None:
-    """Whether a judge said yes, and why; None if it said neither yes nor no."""
+    """Whether a judge said yes, and why if it told; None if it said neither yes nor no."""
     found = _ANSWER.search(text)
     if found is None:
         return None
-    return found[1].upper() == "YES", _one_line(found[2]) or _one_line(text)
+    return found[1].upper() == "YES", _one_line(found[2])
 
 
 def read_verdict(text: str) -> tuple[Verdict, str] | None:

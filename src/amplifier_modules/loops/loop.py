@@ -38,12 +38,16 @@ class Loop:
         coordinator: Any = None,
         **_: Any,
     ) -> str:
-        """Run one turn and return the answer."""
+        """Work on a prompt and return the answer."""
         if coordinator is not None:
             self.coordinator = coordinator
-        return await Turn(self, prompt, context, providers, tools, hooks).run()
+        return await self.run(Turn(self, prompt, context, providers, tools, hooks))
 
     # -- where loops differ -----------------------------------------------------------
+
+    async def run(self, turn: Turn) -> str:
+        """Run a turn, and whatever is to follow it; the last answer."""
+        return await turn.run()
 
     @property
     def reasoning_effort(self) -> str | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Literal
 
 from pydantic import Field
 
@@ -45,12 +45,18 @@ class StreamingSettings(BasicSettings):
     """Seconds a provider's stream may be silent; 0 means no limit."""
     min_delay_between_calls_ms: float = Field(0.0, ge=0)
 
-    goal_stall_threshold: int = 3
+    goal_stall_threshold: int = Field(3, ge=1)
+    """Turns in a row without a tool call that make a goal look out of reach."""
     goal_model_role: str = "fast"
-    goal_provider_preferences: list[dict[str, Any]] = Field(default_factory=list)
-    goal_max_transcript_messages: int = 40
-    goal_tool_content_clip_chars: int = 2000
-    goal_transcript_char_budget: int = 20_000
-    goal_busy_stall_window: int = 3
-    goal_busy_stall_min_overlap: float = 0.5
-    goal_summary_max_reasons: int = 20
+    goal_provider_preferences: list[dict[Literal["provider", "model"], str]] = Field(
+        default_factory=list
+    )
+    """Who judges a goal if the role leads nowhere: `provider` and `model`, both may be globs."""
+    goal_max_transcript_messages: int = Field(40, ge=1)
+    goal_tool_content_clip_chars: int = Field(2000, ge=0)
+    goal_transcript_char_budget: int = Field(20_000, ge=1)
+    goal_busy_stall_window: int = Field(3, ge=2)
+    """Turns in a row that fail for much the same reason."""
+    goal_busy_stall_min_overlap: float = Field(0.5, ge=0, le=1)
+    """What share of their words such reasons have in common."""
+    goal_summary_max_reasons: int = Field(20, ge=1)

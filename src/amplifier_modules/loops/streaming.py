@@ -15,6 +15,7 @@ from amplifier_core.llm_errors import LLMTimeoutError, StreamError
 from amplifier_core.message_models import ChatRequest
 
 from amplifier_modules.loops.basic import BasicLoop
+from amplifier_modules.loops.goal import GOAL_PROGRESS, NO_GOAL, Pursuit, goal_of
 from amplifier_modules.loops.options import StreamingSettings
 from amplifier_modules.loops.replies import text_of
 from amplifier_modules.loops.steering import Steering
@@ -26,7 +27,6 @@ __amplifier_module_type__ = "orchestrator"
 PROVIDER_STREAM = "provider:stream"
 STEERING_INJECTED = "orchestrator:steering_injected"
 RATE_LIMIT_DELAY = "orchestrator:rate_limit_delay"
-GOAL_PROGRESS = "orchestrator:goal_progress"
 OWN_EVENTS = [PROVIDER_STREAM, STEERING_INJECTED, RATE_LIMIT_DELAY, GOAL_PROGRESS]
 
 _WORDS = re.compile(r"\S+\s*|\s+")
@@ -43,10 +43,17 @@ class StreamingLoop(BasicLoop):
     def __init__(self, coordinator: Any, settings: StreamingSettings) -> None:
         super().__init__(coordinator, settings)
         self.steering = Steering()
+        self._pursuit: Pursuit | None = None
         self._last_call_ended: float | None = None
 
+    async def run(self, turn: Turn) -> str:
+        self._pursuit = None
+        answer = await turn.run()
+        return answer if self._pursuit is None else await self._pursuit.go_on(turn, answer)
+
     async def turn_starts(self, turn: Turn) -> None:
-        self.steering.clear()
+        if self._pursuit is None:
+            self.steering.clear()
 
     async def before_step(self, turn: Turn) -> None:
         while len(self.steering):
@@ -89,6 +96,14 @@ class StreamingLoop(BasicLoop):
             self._last_call_ended = time.monotonic()
         await self._show_words(turn, response)
         return response
+
+    async def _complete_aside(self, turn: Turn, provider: Any, request: ChatRequest) -> Any:
+        """Ask a model about the conversation: nothing of it is shown."""
+        await self._keep_pace(turn)
+        try:
+            return await provider.complete(request, extended_thinking=False)
+        finally:
+            self._last_call_ended = time.monotonic()
 
     async def _stream(self, turn: Turn, request: ChatRequest) -> Any:
         """Pass every chunk on; the last one brings the finished response."""
@@ -135,8 +150,13 @@ class StreamingLoop(BasicLoop):
         return len(self.steering) > 0
 
     async def turn_ends(self, turn: Turn, text: str) -> None:
-        self.steering.clear()
-        turn.extra = {"goal_turn": False, "goal_final": True, "continuations": 0}
+        if self._pursuit is None and goal_of(turn) is not None:
+            self._pursuit = Pursuit(self.settings, self._complete_aside)
+        turn.extra = NO_GOAL
+        if self._pursuit is not None:
+            await self._pursuit.turn_ended(turn)
+        if self._pursuit is None or not self._pursuit.goes_on:
+            self.steering.clear()
 
 
 async def mount(coordinator: Any, config: dict[str, Any] | None = None) -> None:

@@ -56,6 +56,8 @@ class Turn:
         self.cancellation = getattr(loop.coordinator, "cancellation", None)
         self.watch = Watch(self.cancellation)
         self.prompt = prompt
+        self.prompt_fields: dict[str, Any] = {}
+        """What the prompt's message has beside role and content."""
         self.context = context
         self.providers = {} if providers is None else providers
         self.tools = {} if tools is None else tools
@@ -101,7 +103,8 @@ class Turn:
     async def _begin(self) -> None:
         await self.hooks.emit(EXECUTION_START, {"prompt": self.prompt})
         await self.loop.turn_starts(self)
-        await self.context.add_message({"role": "user", "content": self.prompt})
+        message = {"role": "user", "content": self.prompt, **self.prompt_fields}
+        await self.context.add_message(message)
         self._prompt_is_stored = True
 
     async def _answer(self) -> None:
@@ -117,8 +120,7 @@ class Turn:
         self.provider_name = self.loop.choose_provider(self.providers)
         self.provider = self.providers[self.provider_name]
         most = self.settings.max_iterations
-        # Contexts of the older contract leave it to the loop.
-        compacts = self.loop.compacts or not hasattr(self.context, "get_messages_for_request")
+        compacts = self.loop.compacts or self._has_older_context
         is_over = False
         while not is_over:
             if self.is_cancelled:
@@ -150,6 +152,10 @@ class Turn:
     @property
     def must_stop(self) -> bool:
         return self.cancellation is not None and self.cancellation.is_immediate
+
+    @property
+    def used_tools(self) -> bool:
+        return self._calls is not None
 
     @property
     def iteration(self) -> int:
@@ -283,8 +289,14 @@ class Turn:
         if await answer if inspect.isawaitable(answer) else answer:
             await self._compact()
 
+    @property
+    def _has_older_context(self) -> bool:
+        """Whether it is left to the loop when to compact, and to announce it."""
+        return not hasattr(self.context, "get_messages_for_request")
+
     async def _compact(self) -> None:
-        await self.hooks.emit(CONTEXT_PRE_COMPACT, {})
+        if self._has_older_context:
+            await self.hooks.emit(CONTEXT_PRE_COMPACT, {})
         done = self.context.compact()
         if inspect.isawaitable(done):
             await done

@@ -297,18 +297,44 @@ def test_the_marker_is_known(pytester: pytest.Pytester, here: Path) -> None:
     result.stdout.fnmatch_lines(["@pytest.mark.module_validation: checks a module *"])
 
 
-def test_runs_without_pytest_asyncio_are_not_disturbed(here: Path) -> None:
-    """The plugin is loaded into every run on the machine, also where no module is tested."""
-    write_test(here, "def test_it(coordinator): assert coordinator.session_id")
-    script = """
+def test_a_module_is_mounted_with_the_config_that_its_tests_give(
+    pytester: pytest.Pytester, here: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    source = TOOL.replace('"clock"', "None").replace("Tool()", 'Tool(), config["name"]')
+    assert source != TOOL
+    repository = write_repository(here, "tool", source)
+    write_test(
+        repository / "tests",
+        """
+import pytest
+
+@pytest.fixture
+def module_config():
+    return {"name": "sundial"}
+
+@pytest.mark.asyncio
+async def test_it(tool_module, coordinator):
+    assert list(coordinator.get("tools")) == ["sundial"]
+""",
+    )
+    monkeypatch.chdir(repository)
+
+    run(pytester).assert_outcomes(passed=1)
+
+
+WITHOUT_ASYNCIO = """
 import sys
 sys.modules["pytest_asyncio"] = None
 import pytest
 sys.exit(pytest.main(["-q", "-p", "amplifier_core.pytest_plugin", "-c", "none.ini"]))
 """
+
+
+def run_without_asyncio(here: Path, test: str) -> subprocess.CompletedProcess[str]:
+    write_test(here, test)
     (here / "none.ini").write_text("[pytest]\n")
-    done = subprocess.run(
-        [sys.executable, "-c", script],
+    return subprocess.run(
+        [sys.executable, "-c", WITHOUT_ASYNCIO],
         cwd=here,
         env={**os.environ, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1", "PYTEST_ADDOPTS": ""},
         capture_output=True,
@@ -317,5 +343,17 @@ sys.exit(pytest.main(["-q", "-p", "amplifier_core.pytest_plugin", "-c", "none.in
         check=False,
     )
 
+
+def test_runs_without_pytest_asyncio_are_not_disturbed(here: Path) -> None:
+    """The plugin is loaded into every run on the machine, also where no module is tested."""
+    done = run_without_asyncio(here, "def test_it(coordinator): assert coordinator.session_id")
+
     assert done.returncode == 0, done.stdout + done.stderr
     assert "1 passed" in done.stdout
+
+
+def test_module_tests_without_pytest_asyncio_say_what_to_install(here: Path) -> None:
+    done = run_without_asyncio(here, "def test_it(tool_module): pass")
+
+    assert done.returncode == 1, done.stdout + done.stderr
+    assert "Install pytest-asyncio to run them." in done.stdout

@@ -1,11 +1,15 @@
 """The keys of the three loops, and what a wrong one says."""
 
+import re
+from pathlib import Path
 from typing import Any
 
 import pytest
 from amplifier_core.testing import MockCoordinator
 from helpers_loops import LOOPS, model_of, mounted, says, stage
 
+import amplifier_modules.loops
+from amplifier_modules.loops.options import StreamingSettings
 from amplifier_modules.loops.streaming import mount
 
 COMMON: dict[str, Any] = {"max_iterations": 5, "default_provider": "m", "tool_timeout": 9.5}
@@ -91,6 +95,16 @@ async def test_loop_basic_refuses_keys_that_mean_nothing_to_it(key: str) -> None
 async def test_values_that_make_no_sense_are_refused(key: str, value: Any) -> None:
     with pytest.raises(ValueError, match=f"Config of 'loop-streaming': '{key}'"):
         await mounted("loop-streaming", {key: value})
+
+
+def test_the_page_of_the_module_names_every_key_with_its_default() -> None:
+    page = (Path(amplifier_modules.loops.__file__).parent / "README.md").read_text()
+    rows = dict(re.findall(r"^\| `(\w+)` \| `?([^|`]+?)`? \|", page, flags=re.MULTILINE))
+
+    for key, field in StreamingSettings.model_fields.items():
+        default = field.get_default(call_default_factory=True)
+        told = "none" if default is None else str(default).lower().removesuffix(".0")
+        assert rows[key].removesuffix(".0") == told, key
 
 
 async def test_a_refused_config_mounts_nothing() -> None:

@@ -99,7 +99,7 @@ async def test_a_context_that_wants_to_be_compacted_is() -> None:
     await ready.run()
 
     assert ready.context.compactions == 1
-    assert ready.names.count("context:pre_compact") == 1
+    assert "context:pre_compact" not in ready.names, "contexts of the newer contract say it"
 
 
 async def test_its_own_events_are_declared() -> None:
