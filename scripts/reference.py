@@ -1,12 +1,14 @@
-"""Write the reference pages that are made from the kernel's code: events, models, errors.
+"""Write what is made from the kernel's code: reference pages and the table of events.
 
-`python scripts/reference.py` writes them into docs/reference; with `--check` it writes nothing
-and fails if one of them is out of date. Types and defaults are shown as the source spells them,
-so that the pages are the same under every Python.
+`python scripts/reference.py` writes docs/reference/{events,models,errors}.md, and spec/events.json
+for other languages. With `--check` it writes nothing and fails if one of them is out of date.
+Types and defaults are shown as the source spells them, so that the pages are the same under every
+Python.
 """
 
 import ast
 import inspect
+import json
 import sys
 from collections.abc import Iterable, Iterator
 from copy import deepcopy
@@ -31,7 +33,9 @@ from amplifier_core import (
 from amplifier_core.utils import retry
 from pydantic import BaseModel
 
-FOLDER = Path(__file__).resolve().parents[1] / "docs" / "reference"
+ROOT = Path(__file__).resolve().parents[1]
+FOLDER = ROOT / "docs" / "reference"
+EVENTS_FILE = ROOT / "spec" / "events.json"
 NOTICE = "<!-- Made from the code by scripts/reference.py; changes made here are lost. -->"
 _FACTORIES = {"list": "[]", "dict": "{}"}
 _DOC_SECTIONS = ("Args:", "Raises:", "Returns:")
@@ -410,6 +414,15 @@ def _loading_row(kind: type[Exception]) -> Row:
     return code(kind.__name__), code(kind.__module__), text
 
 
+# -- for other languages ----------------------------------------------------------------
+
+
+def events_json() -> str:
+    rows = [info._asdict() for info in events.catalog.values()]
+    table = {"every_event": events.every_event_fields, "events": rows}
+    return json.dumps(table, indent=2) + "\n"
+
+
 # -- the command ----------------------------------------------------------------------
 
 PAGES = {"events.md": events_page, "models.md": models_page, "errors.md": errors_page}
@@ -420,6 +433,7 @@ def main(arguments: list[str]) -> int:
         print(f"Unknown arguments {arguments!r}. Give `--check` or nothing.")
         return 2
     made = {FOLDER / name: make() for name, make in PAGES.items()}
+    made[EVENTS_FILE] = events_json()
     stale = [path for path, text in made.items() if not path.exists() or path.read_text() != text]
     if arguments and stale:
         names = ", ".join(path.name for path in stale)

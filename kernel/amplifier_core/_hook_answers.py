@@ -115,11 +115,10 @@ def messages_of(result: HookResult, hook_name: str) -> list[UserMessage]:
 class Answers:
     """The answers of one emit so far."""
 
-    __slots__ = ("asked", "event", "injections", "injectors", "modified", "spoken")
+    __slots__ = ("asked", "event", "injections", "injectors", "spoken")
 
     def __init__(self, event: str) -> None:
         self.event = event
-        self.modified = False
         self.asked: HookResult | None = None
         self.injectors: list[HookResult] = []
         self.injections: list[ContextInjection] = []
@@ -145,11 +144,12 @@ class Answers:
     def denied(self, result: HookResult) -> HookResult:
         return self._with_company(result, {})
 
-    def combined(self, current: dict[str, Any]) -> HookResult:
+    def combined(self, current: dict[str, Any], modified: bool) -> HookResult:
+        data = {"data": current} if modified else {}
         if self.asked is not None:
-            return self._with_company(self.asked, {"data": current} if self.modified else {})
+            return self._with_company(self.asked, data)
         if self.injectors:
-            return self._injection({"data": current} if self.modified else {})
+            return self._injection(data)
         result = _continue_with(current)
         if self.spoken:
             result.user_messages = self._messages()

@@ -106,12 +106,7 @@ class ModuleCoordinator:
         self._mounted: list[Mounted] = []
         self.loader: ModuleLoader | None = None
 
-    def _bind(
-        self,
-        session: Any,
-        approval_system: ApprovalSystem | None,
-        display_system: DisplaySystem | None,
-    ) -> None:
+    def _bind(self, session: Any, approval_system: Any, display_system: Any) -> None:
         self._session = session
         self._session_id = ""
         self._parent_id: str | None = None
@@ -121,8 +116,8 @@ class ModuleCoordinator:
             if session.parent_id is not None:
                 self._parent_id = typed("parent_id", session.parent_id, str)
             self._config = session.config
-        self.approval_system = approval_system
-        self.display_system = display_system
+        self.approval_system: ApprovalSystem | None = approval_system
+        self.display_system: DisplaySystem | None = display_system
 
     # -- the session ------------------------------------------------------------------
 

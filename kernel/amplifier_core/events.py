@@ -82,11 +82,3 @@ MODULE_LOAD_FAILED = _event("module:load_failed", "kernel", "module_type module_
 ALL_EVENTS: list[str] = list(catalog)
 
 __all__ = [*(name for name in globals() if name.isupper())]
-
-
-def as_json() -> str:
-    """The table for other languages: the exact content of `spec/events.json`."""
-    import json  # only the build needs it, and this module is on the start path
-
-    rows = [info._asdict() for info in catalog.values()]
-    return json.dumps({"every_event": every_event_fields, "events": rows}, indent=2) + "\n"

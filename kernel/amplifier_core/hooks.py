@@ -12,8 +12,9 @@ import logging
 import threading
 from collections.abc import Callable, Coroutine, Iterable
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from functools import lru_cache
 from operator import attrgetter
+from time import gmtime, strftime, time
 from types import CoroutineType
 from typing import Any, TypeVar, overload
 from uuid import uuid4
@@ -232,17 +233,18 @@ class HookRegistry:
     async def _dispatch(
         self, event: str, data: Any, chain: tuple[_Registration, ...]
     ) -> HookResult:
-        data = self._completed(data)
-        answers = Answers(event)
-        task, request_id = asyncio.current_task(), in_flight.get()
-        wishes = task.cancelling() if task is not None else 0
+        data, modified = self._completed(data), False
+        answers: Answers | None = None
+        task, wishes, request_id = None, 0, in_flight.get()
         for hook in chain:
             try:
                 given = data.copy() if data.__class__ is dict else _copied(data)
                 answer = hook.handler(event, given)
                 if answer.__class__ is CoroutineType and hook.timeout is None:
+                    if task is None and (task := asyncio.current_task()) is not None:
+                        wishes = task.cancelling()
                     answer = await answer
-                elif inspect.isawaitable(answer):
+                elif answer is not None and inspect.isawaitable(answer):
                     answer = await finish_within(hook.timeout, answer)
             except Exception as error:
                 answer = _failed(hook, event, error)
@@ -258,25 +260,29 @@ class HookRegistry:
             said = brief(answer)
             if said is not None:
                 if said["action"] == "modify" and said["data"] is not None:
-                    data, answers.modified = said["data"], True
+                    data, modified = said["data"], True
                 continue
             result = sound(answer, event, hook.name, hook.guard)
             if result.action == "deny":
-                return answers.denied(result)
+                outcome = answers.denied(result) if answers else result
+                break
             if result.action == "modify" and result.data is not None:
-                data = result.data
-                answers.modified = True
+                data, modified = result.data, True
+            answers = answers or Answers(event)
             answers.add(result, hook.name)
+        else:
+            final = data if isinstance(data, dict) else {}
+            outcome = answers.combined(final, modified) if answers else _continue_with(final)
         if in_flight.get() is not request_id:
             in_flight.set(request_id)  # a model call that a handler made is over, or its own
-        return answers.combined(data if isinstance(data, dict) else {})
+        return outcome
 
     def _completed(self, data: Any) -> Any:
         """The data with default fields and timestamp; what has no fields stays as it is."""
         data = _plain(data)
         if not isinstance(data, dict):
             return data
-        return {**self._defaults, **data, "timestamp": datetime.now(UTC).isoformat()}
+        return {**self._defaults, **data, "timestamp": _timestamp()}
 
     async def emit_and_collect(
         self, event: str, data: Any, timeout: float | None = 1.0
@@ -316,6 +322,17 @@ class HookRegistry:
         return [each for each in self._all() if each.serial > serial]
 
 
+def _timestamp() -> str:
+    """Now in UTC, as `datetime.isoformat` writes it, at a third of the price."""
+    now = time()
+    return f"{_to_the_second(int(now))}.{int(now % 1 * 1e6):06d}+00:00"
+
+
+@lru_cache(maxsize=1)
+def _to_the_second(second: int) -> str:
+    return strftime("%Y-%m-%dT%H:%M:%S", gmtime(second))
+
+
 def _plain(data: Any) -> Any:
     """A model as the dict of its fields; anything else as it is."""
     dump = None if isinstance(data, dict) else getattr(data, "model_dump", None)
@@ -344,7 +361,6 @@ def _failed(hook: _Registration, event: str, error: BaseException) -> HookResult
 
 def _check_arguments(priority: int, name: str | None, timeout: float | None) -> None:
     typed("priority", priority, int)
-    if name is not None:
-        typed("name", name, str)
+    typed("name", "" if name is None else name, str)
     if timeout is not None and timeout <= 0:
         raise ValueError(f"timeout must be positive, got {timeout!r}. Leave it out for no limit.")

@@ -15,7 +15,7 @@ from amplifier_core import CancellationToken
 from amplifier.exits import INTERRUPTED
 from amplifier.output import note
 
-SECONDS_TO_CLEAN_UP = 3.0
+SECONDS_TO_CLEAN_UP = 2.0
 
 
 class Interrupts:
@@ -28,7 +28,7 @@ class Interrupts:
 
     def interrupt(self) -> None:
         if self.cancellation is not None and self.cancellation.request_graceful():
-            note("\nStopping after this step. Press Ctrl-C again to stop now.")
+            note("Stopping after this step. Press Ctrl-C again to stop now.")
             return
         if self.cancellation is not None:
             self.cancellation.request_immediate()

@@ -7,7 +7,8 @@ import sys
 from contextlib import suppress
 from typing import TextIO
 
-STDOUT, STDERR = 1, 2
+STDOUT = 1
+DIM, PLAIN = "\x1b[2m", "\x1b[0m"
 
 
 class Output:
@@ -35,17 +36,20 @@ class Output:
 
 def _taken_stdout() -> TextIO | None:
     """A stream of our own to where stdout led; None if it led nowhere."""
+    if sys.stderr is None:
+        sys.stderr = open(os.devnull, "w")  # noqa: SIM115
     encoding = getattr(sys.stdout, "encoding", None) or "utf-8"
     try:
         own = os.dup(STDOUT)
     except OSError:
         return None
-    with suppress(OSError):  # without stderr there is nowhere to send the rest
-        os.dup2(STDERR, STDOUT)
-    return open(own, "w", encoding=encoding, errors="backslashreplace")
+    os.dup2(sys.stderr.fileno(), STDOUT)
+    # It stays open to the last; the end of the process closes it.
+    return open(own, "w", encoding=encoding, errors="backslashreplace", closefd=False)
 
 
-def note(line: str) -> None:
-    """Tell the person at the terminal, if there is one."""
-    with suppress(OSError, AttributeError):
-        sys.stderr.write(f"{line}\n")
+def note(text: str, *, dim: bool = False) -> None:
+    """One line for the person at the terminal, without codes that would steer the terminal."""
+    line = "".join(each if each.isprintable() else "?" for each in " ".join(text.split()))
+    with suppress(OSError):
+        sys.stderr.write(f"{DIM}{line}{PLAIN}\n" if dim and sys.stderr.isatty() else f"{line}\n")

@@ -7,6 +7,7 @@ from difflib import get_close_matches
 from importlib.metadata import entry_points
 from typing import Any
 
+PREFIX = "provider-"
 EMBEDDED = "provider-local"
 
 CREDENTIALS: dict[str, tuple[str, ...]] = {
@@ -53,15 +54,14 @@ def _make_a_demonstration(plan: dict[str, Any]) -> None:
 
 def _provider_module(named: str | None) -> str:
     offered = {point.name for point in entry_points(group="amplifier.modules")}
-    providers = sorted(name for name in offered if name.startswith("provider-"))
     if named is None:
         return next((name for name in CREDENTIALS if name in offered and _has_key(name)), EMBEDDED)
-    module = named if named.startswith("provider-") else f"provider-{named}"
+    module = named if named.startswith(PREFIX) else f"{PREFIX}{named}"
     if module not in offered:
-        near = get_close_matches(module, providers, n=1)
-        known = ", ".join(name.removeprefix("provider-") for name in providers)
-        advice = f"Did you mean {near[0].removeprefix('provider-')!r}?" if near else ""
-        raise PlanError(f"There is no provider {named!r}. {advice or f'Installed: {known}.'}")
+        known = sorted(name[len(PREFIX) :] for name in offered if name.startswith(PREFIX))
+        near = get_close_matches(module.removeprefix(PREFIX), known, n=1)
+        advice = f"Did you mean {near[0]!r}?" if near else f"Installed: {', '.join(known)}."
+        raise PlanError(f"There is no provider {named!r}. {advice}")
     return module
 
 

@@ -57,15 +57,17 @@ async def _answer(plan: dict[str, Any], prompt: str, view: View, allow_partial: 
 
 def _check_parts(session: AmplifierSession, allow_partial: bool) -> None:
     failed = session.status.failed_modules or []
-    if failed:
-        parts = "; ".join(f"{each['module_id']!r}: {each['error']}" for each in failed)
-        missing = f"Not everything could be loaded: {parts}"
-        if not allow_partial:
-            raise PlanError(f"{missing} Use --allow-partial to start without.")
-        note(missing)
+    parts = "; ".join(f"{each['module_id']!r}: {each['error']}" for each in failed)
+    missing = f"Not everything could be loaded: {parts.removesuffix('.')}."
     if not session.coordinator.get("providers"):
+        if failed:
+            raise PlanError(f"{missing} Without a provider nobody can answer.")
         module = session.config["providers"][0]["module"]
         raise PlanError(f"Provider {module!r} cannot be used. {what_it_needs(module)}")
+    if failed and not allow_partial:
+        raise PlanError(f"{missing} Use --allow-partial to start without.")
+    if failed:
+        note(missing)
 
 
 def _in_words(error: Exception) -> str:

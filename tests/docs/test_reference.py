@@ -102,6 +102,7 @@ def test_the_generated_pages_are_up_to_date() -> None:
 
 def test_the_script_writes_what_is_missing_and_then_finds_it_up_to_date(tmp_path: Path) -> None:
     (tmp_path / "docs" / "reference").mkdir(parents=True)
+    (tmp_path / "spec").mkdir()
     script = tmp_path / "scripts" / "reference.py"
     script.parent.mkdir()
     script.write_text(SCRIPT.read_text())
@@ -110,10 +111,11 @@ def test_the_script_writes_what_is_missing_and_then_finds_it_up_to_date(tmp_path
 
     assert (stale.returncode, written.returncode, checked.returncode) == (1, 0, 0)
     assert stale.stdout == (
-        "Out of date: events.md, models.md, errors.md. Run `python scripts/reference.py`.\n"
+        "Out of date: events.md, models.md, errors.md, events.json. "
+        "Run `python scripts/reference.py`.\n"
     )
-    for page in (tmp_path / "docs" / "reference").iterdir():
-        assert page.read_text() == (PAGES / page.name).read_text()
+    for made in [*(tmp_path / "docs").rglob("*.md"), tmp_path / "spec" / "events.json"]:
+        assert made.read_text() == (REPO / made.relative_to(tmp_path)).read_text()
 
 
 def test_unknown_arguments_are_refused() -> None:

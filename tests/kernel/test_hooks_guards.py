@@ -256,7 +256,7 @@ async def test_a_sync_handler_may_cancel_the_emitting_task() -> None:
         with pytest.raises(asyncio.CancelledError):
             await asyncio.create_task(hooks.emit("e", {}))
 
-    assert (waiting.saw, log) == ([], [])
+    assert (waiting.saw, log) == (["CancelledError"], [])
 
 
 async def test_awaiting_something_cancelled_elsewhere_is_a_failure_of_the_handler_alone() -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from typing import Any
 
 from amplifier_core import AmplifierSession
@@ -13,7 +12,6 @@ from amplifier.output import Output, note
 from . import models_in_use
 
 LONGEST_LINE = 100
-DIM, PLAIN = "\x1b[2m", "\x1b[0m"
 
 
 class TerminalView:
@@ -62,13 +60,13 @@ class TerminalView:
 
     def failed(self, message: str) -> None:
         self._end_line()
-        note(f"amplifier: {_one_line(message)}")
+        note(f"amplifier: {message}")
 
     def _note(self, line: str) -> None:
         self._end_line()
-        line = _one_line(line)
+        line = " ".join(line.split())
         short = line if len(line) <= LONGEST_LINE else f"{line[: LONGEST_LINE - 3]}..."
-        note(f"{DIM}{short}{PLAIN}" if sys.stderr.isatty() else short)
+        note(short, dim=True)
 
     def _write(self, text: str) -> None:
         self.output.write(text)
@@ -77,8 +75,3 @@ class TerminalView:
     def _end_line(self) -> None:
         if self._is_midline:
             self._write("\n")
-
-
-def _one_line(text: str) -> str:
-    """Without line breaks, and without codes that would steer the terminal."""
-    return "".join(each if each.isprintable() else "?" for each in " ".join(text.split()))
