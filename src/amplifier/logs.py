@@ -5,7 +5,12 @@ from __future__ import annotations
 import logging
 
 # The command ends with a message of its own about these.
-_SAID_AGAIN = ("Failed to load", "Failed to initialize", "Execution failed")
+_SAID_AGAIN = (
+    "Failed to load",
+    "Failed to initialize",
+    "Execution failed",
+    "Entry point of module",
+)
 
 
 class _OneLine(logging.Formatter):

@@ -22,7 +22,7 @@ def run_turn(plan: dict[str, Any], prompt: str, view: View, *, allow_partial: bo
     """Run `prompt` in a new session; the result is the exit code."""
     try:
         return asyncio.run(_run(plan, prompt, view, allow_partial))
-    except KeyboardInterrupt:
+    except (KeyboardInterrupt, asyncio.CancelledError):
         view.failed("Interrupted.")
         return INTERRUPTED
     except SystemExit as error:
@@ -33,7 +33,7 @@ def run_turn(plan: dict[str, Any], prompt: str, view: View, *, allow_partial: bo
 async def _run(plan: dict[str, Any], prompt: str, view: View, allow_partial: bool) -> int:
     try:
         answer = await _answer(plan, prompt, view, allow_partial)
-    except (Interrupted, asyncio.CancelledError):
+    except Interrupted:
         view.failed("Interrupted.")
         return INTERRUPTED
     except Exception as error:

@@ -179,7 +179,7 @@ def test_verbose_shows_the_traceback(app: App) -> None:
 
     assert ended.code == 1
     assert "Traceback" in ended.err
-    assert "ZeroDivisionError" in ended.last_line
+    assert "ZeroDivisionError" in ended.err
 
 
 def test_a_warning_that_a_module_logs_is_one_line(app: App) -> None:

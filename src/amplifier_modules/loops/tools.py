@@ -130,8 +130,10 @@ class ToolCalls:
             reason = error
         logger.debug("Tool %r raised", call.name, exc_info=reason)
         text = results.said(reason)
-        message = f"Error executing tool: {text}"
-        return await self._failed(about, type(reason).__name__, text, message)
+        kind = type(reason).__name__
+        # A KeyError says nothing but the key.
+        told = f"{kind}: {text}" if isinstance(reason, KeyError) else text
+        return await self._failed(about, kind, text, f"Error executing tool: {told}")
 
     async def _failed(self, about: dict[str, Any], kind: str, text: str, message: str) -> Any:
         result = results.failed(message, kind)

@@ -196,6 +196,10 @@ async def test_an_error_without_words_is_told_by_its_kind() -> None:
     assert await only_result(ValueError()) == "Error executing tool: ValueError"
 
 
+async def test_a_missing_key_is_told_with_its_kind() -> None:
+    assert await only_result(KeyError("path")) == "Error executing tool: KeyError: 'path'"
+
+
 async def test_an_error_that_cannot_be_printed_is_told_by_its_kind() -> None:
     class Broken(Exception):
         def __str__(self) -> str:
