@@ -54,6 +54,7 @@ model: .venv/model ## fetch that model (130 MB)
 .PHONY: test
 test: lint ## every check and every test, with the coverage gate
 	@$(MAKE) .peer/ready || echo 'No public kernel to be had: the tests that compare with it are skipped.'
+	@$(MAKE) .venv/model || echo 'No model to be had: the tests that run it are skipped.'
 	@rm -rf $(REPORTS) && mkdir -p $(REPORTS)
 	@echo "Tests run in random order; \`make test SEED=$(SEED)\` repeats this one."
 	@$(COVERAGE) run -m pytest -n $(WORKERS) --randomly-seed=$(SEED)

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 from amplifier_core.models import ToolResult
 from pydantic import Field
 
-from ..settings import Settings
+from amplifier_modules.settings import Settings
 
 __amplifier_module_type__ = "tool"
 
