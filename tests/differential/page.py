@@ -6,8 +6,10 @@ python tests/differential/page.py
 from itertools import groupby
 from operator import attrgetter
 from pathlib import Path
+from textwrap import fill
 
-from table import Difference, differences
+from bundled import entry_points
+from table import Difference, declining_modules, differences
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "compatibility.md"
 
@@ -24,10 +26,34 @@ The page is made from `tests/differential/differences.toml` by
 `python tests/differential/page.py`.
 """
 
+BUNDLED = """\
+## Bundled modules on the public kernel
+
+The modules of this project use the public contract. These join a session on `amplifier-core` 2.0.2
+and run a turn in it: {working}.
+
+These are loaded there and mount nothing, because what they need is not installed where the tests
+run: {declining}.
+"""
+
 
 def page() -> str:
     """The whole page."""
-    return "\n".join([INTRODUCTION, *(_section(*each) for each in _by_area())])
+    return "\n".join([INTRODUCTION, *(_section(*each) for each in _by_area()), _bundled(), ""])
+
+
+def _bundled() -> str:
+    working = sorted(set(entry_points()) - declining_modules())
+    return "\n".join(
+        fill(line, 100, break_on_hyphens=False)
+        for line in BUNDLED.format(
+            working=_listed(working), declining=_listed(sorted(declining_modules()))
+        ).splitlines()
+    )
+
+
+def _listed(names: list[str]) -> str:
+    return ", ".join(f"`{name}`" for name in names)
 
 
 def _by_area() -> list[tuple[str, list[Difference]]]:

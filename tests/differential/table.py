@@ -35,3 +35,8 @@ def listed(script: str) -> set[str]:
     """The facts in which a script is known to differ."""
     places = [fact.split(":", 1) for row in differences() for fact in row.facts]
     return {fact for name, fact in places if name == script}
+
+
+def declining_modules() -> set[str]:
+    """Bundled modules that mount nothing where the tests run the public kernel."""
+    return set(tomllib.loads(TABLE.read_text())["declining_modules"])
