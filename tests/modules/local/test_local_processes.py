@@ -57,7 +57,7 @@ def run(script: str, folder: Path) -> str:
         capture_output=True,
         text=True,
         timeout=60,
-        env={**os.environ, "PYTHONPATH": str(Path(__file__).parent)},
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(path for path in sys.path if path)},
     )
     assert (ended.returncode, ended.stderr) == (0, "")
     return ended.stdout.strip()
