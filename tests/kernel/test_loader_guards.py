@@ -142,13 +142,13 @@ async def test_a_module_may_be_of_a_type_that_its_id_does_not_suggest(
 async def test_a_directory_whose_code_fails_says_where_it_is_and_why(tmp_path: Path) -> None:
     path = module_dir(tmp_path, "tool-broken", "raise RuntimeError('no licence')")
 
-    with pytest.raises(ValueError, match=r"found at .* failed to load") as caught:
+    with pytest.raises(ModuleValidationError, match=r"found at .* failed to load") as caught:
         await ModuleLoader(search_paths=[tmp_path]).load("tool-broken")
 
     assert str(path) in str(caught.value)
     assert "RuntimeError: no licence" in str(caught.value)
     assert isinstance(caught.value.__cause__, RuntimeError)
-    assert module_failure_reason(caught.value) == "invalid_entry_point"
+    assert module_failure_reason(caught.value) == "validation_failed"
 
 
 async def test_code_that_exits_ends_the_program_and_not_just_the_load(tmp_path: Path) -> None:
@@ -161,7 +161,7 @@ async def test_code_that_exits_ends_the_program_and_not_just_the_load(tmp_path: 
 async def test_a_mended_module_loads_after_a_failure(tmp_path: Path) -> None:
     path = module_dir(tmp_path, "tool-probe", "from . import part\nraise RuntimeError", part="")
     loader = ModuleLoader(search_paths=[tmp_path])
-    with pytest.raises(ValueError, match="RuntimeError"):
+    with pytest.raises(ModuleValidationError, match="RuntimeError"):
         await loader.load("tool-probe")
 
     package(path / "amplifier_module_tool_probe", tool_code("mended"))

@@ -280,11 +280,11 @@ async def test_a_package_name_that_is_taken_is_refused_for_another_loader_too(
     second = module_dir(tmp_path / "two", "tool-probe", "raise SystemExit('ran')")
     await ModuleLoader().load("tool-probe", source_hint=first)
 
-    with pytest.raises(ValueError, match="already imported from") as caught:
+    with pytest.raises(ModuleValidationError, match="already imported from") as caught:
         await ModuleLoader().load("tool-probe", source_hint=second)
 
     assert isinstance(caught.value.__cause__, ImportError)
-    assert module_failure_reason(caught.value) == "invalid_entry_point"
+    assert module_failure_reason(caught.value) == "validation_failed"
 
 
 async def test_a_module_loaded_from_a_source_serves_its_id_later(tmp_path: Path) -> None:

@@ -89,7 +89,6 @@ def import_directory(module_id: str, path: Path) -> Imported:
     """Import the module in directory `path`.
 
     Raises:
-        ValueError: its code cannot be imported.
         ModuleValidationError: there is no package, or it is no valid module.
     """
     package = find_package_dir(module_id, path)
@@ -98,7 +97,7 @@ def import_directory(module_id: str, path: Path) -> Imported:
     try:
         module = import_package(package)
     except Exception as error:
-        raise _import_failed(module_id, path, error) from error
+        raise ModuleValidationError(_failed_to_load(module_id, path, error)) from error
     imported = _checked(module_id, getattr(module, "mount", None), module, strict=True)
     return imported._replace(root=str(package.parent.absolute()))
 
@@ -143,11 +142,15 @@ def _no_package(module_id: str, path: Path) -> ModuleValidationError:
     )
 
 
-def _import_failed(module_id: str, place: object, error: Exception) -> _ModuleDiscoveryError:
-    return _ModuleDiscoveryError(
+def _import_failed(module_id: str, place: str, error: Exception) -> _ModuleDiscoveryError:
+    text = _failed_to_load(module_id, place, error)
+    return _ModuleDiscoveryError(text, reason_code="invalid_entry_point")
+
+
+def _failed_to_load(module_id: str, place: object, error: Exception) -> str:
+    return (
         f"Module {module_id!r} was found at {place} but failed to load: "
-        f"{type(error).__name__}: {error}. Mend its code, or reinstall the package it is in.",
-        reason_code="invalid_entry_point",
+        f"{type(error).__name__}: {error}. Mend its code, or reinstall the package it is in."
     )
 
 
