@@ -3,18 +3,13 @@
 It measures context-simple on either kernel, through the coordinator that a session would give it.
 """
 
-import sys
 from collections.abc import Awaitable, Callable
-from pathlib import Path
 from statistics import median
 from time import perf_counter
 from typing import Any
 
 from amplifier_core.testing import MockCoordinator
 from timing import us_per_await
-
-# The public kernel's environment has no bundled modules of its own.
-sys.path.append(str(Path(__file__).resolve().parents[1] / "src"))
 
 from amplifier_modules.contexts.simple import mount
 

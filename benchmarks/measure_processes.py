@@ -1,12 +1,16 @@
-"""What does a whole process cost: to import the kernel, and to end cleanly after using it?"""
+"""What does a whole process cost: to import the kernel, to run a command, and to end cleanly?"""
 
+import os
 import subprocess
 import sys
 import sysconfig
+import tempfile
 from concurrent.futures import ThreadPoolExecutor
 from importlib.util import find_spec
 from pathlib import Path
 from statistics import median
+from time import perf_counter
+from typing import Any
 
 IMPORT = """
 import sys
@@ -52,6 +56,29 @@ def import_time(runs: int) -> dict[str, float]:
     return {"ms": median(once() for _ in range(runs))}
 
 
+def command_line(runs: int) -> dict[str, float]:
+    """Milliseconds from start to end of the `amplifier` command, its bytecode compiled already."""
+    amplifier = str(Path(sysconfig.get_path("scripts"), "amplifier"))
+    return {
+        "help_ms": median_ms(runs, [amplifier, "--help"]),
+        "run_ms": median_ms(runs, [amplifier, "run", "--provider", "mock", "Hello"]),
+    }
+
+
+def median_ms(runs: int, command: list[str]) -> float:
+    """Milliseconds that a command takes for a user without files or settings of their own."""
+
+    def once() -> float:
+        start = perf_counter()
+        status, _ = printed_by(command, cwd=home, env={**os.environ, "HOME": home})
+        assert status == 0, f"{command} ended with status {status}"
+        return (perf_counter() - start) * 1_000
+
+    with tempfile.TemporaryDirectory() as home:
+        once()
+        return median(once() for _ in range(runs))
+
+
 def clean_exit(runs: int) -> dict[str, float]:
     """How many of `runs` processes did their work and then did not end with status 0."""
     command = [sys.executable, "-c", EMIT_AND_END]
@@ -60,9 +87,9 @@ def clean_exit(runs: int) -> dict[str, float]:
     return {"bad": sum(status != 0 for status in statuses), "runs": runs}
 
 
-def printed_by(command: list[str]) -> tuple[int, str]:
+def printed_by(command: list[str], **where: Any) -> tuple[int, str]:
     """Exit status and output of a process; one that printed nothing did not do its work."""
-    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60, **where)
     if not done.stdout:
         *_, last = done.stderr.strip().splitlines() or [f"exit status {done.returncode}"]
         raise RuntimeError(last)

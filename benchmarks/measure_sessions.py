@@ -1,4 +1,4 @@
-"""What does a session cost: to make, to keep idle, to forget, and when a thousand run at once?"""
+"""What does a session cost: to make, to keep idle, and to forget?"""
 
 import asyncio
 import gc
@@ -6,17 +6,16 @@ import os
 import tracemalloc
 from collections.abc import Callable
 from pathlib import Path
-from time import perf_counter
 
-import standins
 from amplifier_core import AmplifierSession, ModuleLoader
+from standins import plan
 from timing import us_per_await
 
-STEPS = standins.PLAN["session"]["orchestrator"]["config"]["steps"]
+PLAN = plan("loop-standin", "context-standin")
 
 
 async def opened(loader: ModuleLoader | None = None) -> AmplifierSession:
-    session = AmplifierSession(standins.PLAN)
+    session = AmplifierSession(PLAN)
     if loader is not None:
         session.coordinator.loader = loader
     await session.initialize()
@@ -89,15 +88,3 @@ async def memory(count: int, used: Callable[[], int]) -> dict[str, float]:
     idle = await settled() - after
     assert len(sessions) == count
     return {"idle_kb": idle / count / 1_000, "kept_kb": (after - before) / count / 1_000}
-
-
-async def concurrency(count: int) -> dict[str, float]:
-    """Seconds for `count` sessions to run their turn of tool steps side by side."""
-    sessions = [await opened() for _ in range(count)]
-    start = perf_counter()
-    answers = await asyncio.gather(*(session.execute("go") for session in sessions))
-    took = perf_counter() - start
-    assert answers == ["done"] * count
-    for session in sessions:
-        assert len(session.coordinator.get("context").messages) == STEPS + 1
-    return {"seconds": took, "us_per_step": took * 1e6 / count / STEPS}

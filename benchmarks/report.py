@@ -1,4 +1,4 @@
-"""Turns the figures of all rounds into a table: both kernels, the comparison and the verdict."""
+"""Turns the figures of all rounds into a table: both sides, the comparison and the verdict."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -38,7 +38,7 @@ class Result:
             self.line.title.format(size=f"{self.size or 0:,}"),
             _spread(self.ours, with_unit),
             _spread(self.other, with_unit),
-            "" if self.line.promise == "at most" else _spread(self.compared, _times),
+            "" if self.line.is_absolute else _spread(self.compared, _times),
             _target(self.line),
             self.verdict,
         ]
@@ -73,9 +73,10 @@ def write_between_markers(page: Path, text: str) -> None:
 
 
 def _target(line: Line) -> str:
-    sign = ">=" if line.promise == "times faster" else "<="
-    unit = f" {line.unit}" if line.promise == "at most" else "x"
-    return "" if line.promise == "for information" else f"{sign} {line.target:g}{unit}"
+    if line.promise == "for information":
+        return ""
+    unit = f" {line.unit}" if line.is_absolute else "x"
+    return f"{'>=' if line.is_floor else '<='} {_short(line.target)}{unit}"
 
 
 def _spread(values: Sequence[float], show: Callable[[float], str]) -> str:

@@ -6,7 +6,9 @@ from typing import Literal
 Figures = dict[str, float]
 """What one round measured for a row: `ours.us`, `peer.us` and so on."""
 
-Promise = Literal["times faster", "of the other", "at most", "for information"]
+Promise = Literal["times faster", "of the other", "at most", "at least", "for information"]
+Side = Literal["ours", "peer", "semantic-kernel"]
+"""Whose environment a row is measured in: this kernel's, the public kernel's, a framework's."""
 Scale = Literal["quick", "normal", "full"]
 
 
@@ -26,7 +28,7 @@ class Line:
         """The number that the target speaks of, inside one round; None if it was not measured."""
         if self.ours not in figures:
             return None
-        if self.promise == "at most":
+        if self.is_absolute:
             return figures[self.ours]
         if self.other not in figures:
             return None
@@ -34,8 +36,18 @@ class Line:
             return figures[self.ours] / figures[self.other]
         return figures[self.other] / figures[self.ours]
 
+    @property
+    def is_absolute(self) -> bool:
+        """Whether the target is a figure of this kernel alone."""
+        return self.promise in ("at most", "at least")
+
+    @property
+    def is_floor(self) -> bool:
+        """Whether more is better."""
+        return self.promise in ("times faster", "at least")
+
     def is_kept(self, value: float) -> bool:
-        return value >= self.target if self.promise == "times faster" else value <= self.target
+        return value >= self.target if self.is_floor else value <= self.target
 
 
 @dataclass(frozen=True)
@@ -46,6 +58,7 @@ class Row:
     lines: tuple[Line, ...]
     sizes: dict[Scale, int] = field(default_factory=dict)
     """Sessions or processes to count with; empty where the row has no size."""
+    sides: tuple[Side, ...] = ("ours", "peer")
     max_rounds: int = 5
     deadline: float = 60.0
     """Seconds for one measurement of one kernel."""
@@ -105,6 +118,16 @@ ROWS = (
         sizes={"quick": 5, "normal": 15, "full": 25},
     ),
     Row(
+        "step",
+        (
+            Line("tool step in loop-basic", "times faster", 100, other="peer.standin_us"),
+            Line("same, loop-basic on both", "for information"),
+            Line("same, beside semantic-kernel", "times faster", 6, other="semantic-kernel.us"),
+        ),
+        sides=("ours", "peer", "semantic-kernel"),
+    ),
+    Row("hooked-turn", (Line("turn of 10 steps, 20 hooks per event", "times faster", 100),)),
+    Row(
         "concurrency",
         (
             Line(
@@ -119,6 +142,19 @@ ROWS = (
         sizes={"quick": 100, "normal": 1_000, "full": 1_000},
         max_rounds=3,
         deadline=240,
+    ),
+    Row(
+        "stream",
+        (
+            Line(
+                "streamed tokens, one listener",
+                "at least",
+                300_000,
+                "ours.per_s",
+                "peer.per_s",
+                "/s",
+            ),
+        ),
     ),
     Row(
         "context-add",
@@ -144,6 +180,15 @@ ROWS = (
             Line("request from 10,000 messages", "at most", 1, "ours.ms", "peer.ms", "ms"),
             Line("same, validated", "at most", 1, "ours.valid_ms", "peer.valid_ms", "ms"),
         ),
+    ),
+    Row(
+        "cli",
+        (
+            Line("amplifier --help", "at most", 150, "ours.help_ms", unit="ms"),
+            Line("amplifier run, mock provider", "at most", 350, "ours.run_ms", unit="ms"),
+        ),
+        sizes={"quick": 5, "normal": 15, "full": 25},
+        sides=("ours",),
     ),
     Row(
         "exit",

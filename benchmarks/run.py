@@ -1,6 +1,6 @@
 """Compares this kernel with the public one, row by row, and says which targets are kept.
 
-Every round visits both kernels; a ratio is taken inside a round, and the median round counts.
+Every round visits all sides; a ratio is taken inside a round, and the median round counts.
 Each measurement is a process of its own with a deadline. README.md says how to read the numbers.
 """
 
@@ -11,29 +11,45 @@ import platform
 import signal
 import subprocess
 import sys
-from collections.abc import Iterable
 from importlib.metadata import version
 from pathlib import Path
 
 from report import Result, result_of, table, write_between_markers
-from rows import ROWS, Figures, Row, Scale
+from rows import ROWS, Figures, Row, Scale, Side
 
 HERE = Path(__file__).resolve().parent
 ROUNDS: dict[Scale, int] = {"quick": 1, "normal": 3, "full": 5}
+Pythons = dict[Side, str | None]
+"""The interpreter of each side, where there is one."""
 
 
 class NotMeasured(Exception):
     """A worker that failed or took too long; the text is for the person at the terminal."""
 
 
-def measure(python: str, row: Row, scale: Scale) -> Figures:
+def measure(side: Side, python: str | None, row: Row, scale: Scale) -> Figures:
     """The figures of one row in one interpreter."""
-    command = [python, str(HERE / "worker.py"), row.name]
+    if python is None:
+        raise NotMeasured(f"no interpreter was named with --{side}")
+    # A framework has no part of the public contract, so it has a measurement of its own.
+    name = row.name if side in ("ours", "peer") else f"{row.name}:{side}"
+    command = [python, str(HERE / "worker.py"), name]
     if row.sizes:
         command += ["--size", str(row.sizes[scale])]
-    worker = subprocess.Popen(
-        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True
-    )
+    try:
+        worker = subprocess.Popen(
+            command,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            start_new_session=True,
+        )
+    except OSError as error:
+        raise NotMeasured(f"{python} cannot be started: {error.strerror}") from error
+    return _result(worker, row)
+
+
+def _result(worker: subprocess.Popen[str], row: Row) -> Figures:
     try:
         output, errors = worker.communicate(timeout=row.deadline)
     except subprocess.TimeoutExpired as error:
@@ -49,13 +65,15 @@ def measure(python: str, row: Row, scale: Scale) -> Figures:
     return figures
 
 
-def one_round(row: Row, scale: Scale, kernels: Iterable[tuple[str, str]]) -> Figures:
-    """Both kernels, one right after the other; keys are `ours.us`, `peer.us` and so on."""
+def one_round(row: Row, scale: Scale, pythons: Pythons) -> Figures:
+    """All sides, one right after the other; keys are `ours.us`, `peer.us` and so on."""
     figures: Figures = {}
-    for side, python in kernels:
+    for side, python in pythons.items():
+        if side not in row.sides:
+            continue
         print(f"  {row.name}: {side} ...", file=sys.stderr, flush=True)
         try:
-            measured = measure(python, row, scale)
+            measured = measure(side, python, row, scale)
         except NotMeasured as error:
             print(f"  {row.name}: {side} not measured: {error}", file=sys.stderr, flush=True)
         else:
@@ -63,11 +81,11 @@ def one_round(row: Row, scale: Scale, kernels: Iterable[tuple[str, str]]) -> Fig
     return figures
 
 
-def all_rounds(rows: list[Row], scale: Scale, kernels: list[tuple[str, str]]) -> list[Result]:
+def all_rounds(rows: list[Row], scale: Scale, pythons: Pythons) -> list[Result]:
     rounds: dict[str, list[Figures]] = {row.name: [] for row in rows}
     for number in range(ROUNDS[scale]):
-        # Turn and turn about, so that neither kernel always runs on the warmer machine.
-        order = kernels if number % 2 == 0 else kernels[::-1]
+        # Turn and turn about, so that no side always runs on the warmer machine.
+        order = pythons if number % 2 == 0 else dict(reversed(pythons.items()))
         for row in rows:
             if number < row.max_rounds:
                 rounds[row.name].append(one_round(row, scale, order))
@@ -78,25 +96,33 @@ def all_rounds(rows: list[Row], scale: Scale, kernels: list[tuple[str, str]]) ->
     ]
 
 
-def description(scale: Scale, peer: str) -> str:
+def description(scale: Scale, pythons: Pythons) -> str:
     """The machine and the versions, without naming either."""
-    command = [
-        peer,
-        "-c",
-        "from importlib.metadata import version; print(version('amplifier-core'))",
-    ]
-    found = subprocess.run(command, capture_output=True, text=True, check=False).stdout.strip()
+    public = version_in(pythons["peer"], "amplifier-core")
+    framework = version_in(pythons["semantic-kernel"], "semantic-kernel")
     return (
-        f"amplifier-core {version('amplifier-core')} beside the public amplifier-core"
-        f" {found or '(not installed)'}; Python {platform.python_version()}, pydantic"
+        f"amplifier-core {version('amplifier-core')} beside the public amplifier-core {public} and"
+        f" semantic-kernel {framework}; Python {platform.python_version()}, pydantic"
         f" {version('pydantic')}, {platform.system()} {platform.machine()}, {os.cpu_count()} cores;"
         f" median (min-max); rounds: {ROUNDS[scale]}, fewer for the slow rows."
     )
 
 
+def version_in(python: str | None, package: str) -> str:
+    """The version of a package in another environment."""
+    look = f"from importlib.metadata import version; print(version({package!r}))"
+    try:
+        command = [python or "", "-c", look]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+    except OSError:
+        return "(not installed)"
+    return done.stdout.strip() or "(not installed)"
+
+
 def options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--peer", required=True, help="a Python with the public kernel installed")
+    parser.add_argument("--semantic-kernel", help="a Python with that framework installed")
     size = parser.add_mutually_exclusive_group()
     size.add_argument("--quick", dest="scale", action="store_const", const="quick")
     size.add_argument("--full", dest="scale", action="store_const", const="full")
@@ -109,9 +135,13 @@ def options() -> argparse.Namespace:
 def main() -> int:
     chosen = options()
     rows = [row for row in ROWS if not chosen.rows or row.name in chosen.rows]
-    kernels = [("ours", sys.executable), ("peer", chosen.peer)]
-    results = all_rounds(rows, chosen.scale, kernels)
-    text = f"{description(chosen.scale, chosen.peer)}\n\n{table(results)}"
+    pythons: Pythons = {
+        "ours": sys.executable,
+        "peer": chosen.peer,
+        "semantic-kernel": chosen.semantic_kernel,
+    }
+    results = all_rounds(rows, chosen.scale, pythons)
+    text = f"{description(chosen.scale, pythons)}\n\n{table(results)}"
     print(text)
     if chosen.write:
         write_between_markers(HERE / "README.md", text)

@@ -5,25 +5,39 @@ Both kernels find them by entry point, exactly as they find an installed module.
 """
 
 import asyncio
+from collections.abc import AsyncIterator
+from itertools import cycle
 from typing import Any, ClassVar
 
-from amplifier_core import ChatResponse, ProviderInfo, TextBlock, ToolCall, ToolResult
+from amplifier_core import (
+    ChatRequest,
+    ChatResponse,
+    ProviderInfo,
+    TextBlock,
+    ToolCall,
+    ToolResult,
+    ToolSpec,
+)
 
-PLAN: dict[str, Any] = {
-    "session": {
-        "orchestrator": {"module": "loop-standin", "config": {"steps": 20}},
-        "context": {"module": "context-standin"},
-    },
-    "providers": [{"module": "provider-standin"}],
-    "tools": [{"module": "tool-standin"}],
-}
+TOOL_CALL = {"path": "a.txt"}
+ANSWER = "done"
+
+
+def plan(loop: str, context: str, provider: str = "provider-standin", **config: Any) -> Any:
+    """A mount plan with one module of each kind; `config` is the provider's."""
+    return {
+        "session": {"orchestrator": {"module": loop}, "context": {"module": context}},
+        "providers": [{"module": provider, "config": config}],
+        "tools": [{"module": "tool-standin"}],
+    }
 
 
 class Loop:
-    """Asks the model, runs the one tool it calls, and repeats that `steps` times."""
+    """Asks the model and runs the one tool it calls, until it answers.
 
-    def __init__(self, steps: int) -> None:
-        self.steps = steps
+    It emits what loop-basic emits, has every answer of a hook carried out, stores the same
+    messages and lets other sessions run after each step. It does nothing else.
+    """
 
     async def execute(
         self,
@@ -35,26 +49,59 @@ class Loop:
         coordinator: Any = None,
         **_: Any,
     ) -> str:
+        self.context, self.hooks, self.coordinator = context, hooks, coordinator
+        self.provider, self.tools = providers["standin"], tools
+        self.specs = [_spec(tool) for tool in tools.values()]
+        await self._ask("prompt:submit", {"prompt": prompt})
+        await hooks.emit("execution:start", {"prompt": prompt})
         await context.add_message({"role": "user", "content": prompt})
-        provider, tool = providers["standin"], tools["standin"]
-        for _step in range(self.steps):
-            await self._ask(provider, context, hooks, coordinator)
-            await self._call(tool, context, hooks, coordinator)
-        return "done"
+        steps = 0
+        while not await self._step(steps):
+            steps += 1
+            await asyncio.sleep(0)
+        await hooks.emit("prompt:complete", {"response": ANSWER, "length": len(ANSWER)})
+        await hooks.emit("execution:end", {"response": ANSWER, "status": "completed"})
+        about = {"orchestrator": "loop-standin", "turn_count": steps + 1, "status": "success"}
+        await hooks.emit("orchestrator:complete", about)
+        return ANSWER
 
-    async def _ask(self, provider: Any, context: Any, hooks: Any, coordinator: Any) -> None:
-        before = await hooks.emit("provider:request", {"provider": "standin"})
-        await coordinator.process_hook_result(before, "provider:request", "loop")
-        await provider.complete(await context.get_messages_for_request())
-        await hooks.emit("provider:response", {"provider": "standin"})
+    async def _ask(self, event: str, data: dict[str, Any]) -> None:
+        result = await self.hooks.emit(event, data)
+        await self.coordinator.process_hook_result(result, event, "loop-standin")
 
-    async def _call(self, tool: Any, context: Any, hooks: Any, coordinator: Any) -> None:
-        call = {"tool_name": "standin", "tool_input": {"path": "a.txt"}}
-        before = await hooks.emit("tool:pre", call)
-        await coordinator.process_hook_result(before, "tool:pre", "loop")
-        result = await tool.execute(call["tool_input"])
-        await hooks.emit("tool:post", {**call, "tool_result": result.output})
-        await context.add_message({"role": "tool", "content": result.output})
+    async def _step(self, number: int) -> bool:
+        await self._ask("provider:request", {"provider": "standin", "iteration": number})
+        messages = await self.context.get_validated_messages(provider=self.provider)
+        response = await self.provider.complete(ChatRequest(messages=messages, tools=self.specs))
+        calls = self.provider.parse_tool_calls(response)
+        about = {"provider": "standin", "usage": None, "tool_calls": bool(calls)}
+        await self.hooks.emit("provider:response", about)
+        content = [block.model_dump(exclude_none=True) for block in response.content]
+        for block in content:
+            await self.hooks.emit("content_block:start", {"block_type": block["type"]})
+            await self.hooks.emit("content_block:end", {"block": block})
+        message = {"role": "assistant", "content": content or ""}
+        if calls:
+            message["tool_calls"] = [
+                {"id": call.id, "tool": call.name, "arguments": call.arguments} for call in calls
+            ]
+        await self.context.add_message(message)
+        for call in calls:
+            await self._call(call)
+        return not calls
+
+    async def _call(self, call: ToolCall) -> None:
+        about = {"tool_name": call.name, "tool_input": call.arguments, "tool_call_id": call.id}
+        await self._ask("tool:pre", about)
+        result = await self.tools[call.name].execute(call.arguments)
+        shown = {"success": result.success, "output": result.output, "error": result.error}
+        await self._ask("tool:post", {**about, "result": shown})
+        answer = {"role": "tool", "tool_call_id": call.id, "name": call.name}
+        await self.context.add_message({**answer, "content": result.get_serialized_output()})
+
+
+def _spec(tool: Any) -> ToolSpec:
+    return ToolSpec(name=tool.name, description=tool.description, parameters=tool.input_schema)
 
 
 class Context:
@@ -83,23 +130,46 @@ class Context:
 
 
 class Provider:
-    """A model that always answers with the same words, after letting other sessions run."""
+    """A model that calls the tool so many times and then answers, over and over again."""
 
     name = "standin"
-    answer = ChatResponse(content=[TextBlock(text="calling")])
+    info = ProviderInfo(
+        id="standin",
+        display_name="Stand-in",
+        defaults={"context_window": 200_000, "max_output_tokens": 8_000},
+    )
+
+    def __init__(self, steps: int) -> None:
+        calls = [
+            ToolCall(id=f"call-{n}", name=self.name, arguments=TOOL_CALL) for n in range(steps)
+        ]
+        answers = [ChatResponse(content=[], tool_calls=[call]) for call in calls]
+        self._answers = cycle([*answers, ChatResponse(content=[TextBlock(text=ANSWER)])])
 
     def get_info(self) -> ProviderInfo:
-        return ProviderInfo(id="standin", display_name="Stand-in")
+        return self.info
 
     async def list_models(self) -> list[Any]:
         return []
 
     async def complete(self, request: Any, **_: Any) -> ChatResponse:
-        await asyncio.sleep(0)
-        return self.answer
+        return next(self._answers)
 
     def parse_tool_calls(self, response: ChatResponse) -> list[ToolCall]:
-        return []
+        return response.tool_calls or []
+
+
+class StreamingProvider(Provider):
+    """A model that says so many words, one by one, and then hands over its answer."""
+
+    def __init__(self, tokens: int) -> None:
+        super().__init__(steps=0)
+        self._chunks = [{"text": "word "}] * tokens
+
+    async def stream_complete(self, request: Any, **_: Any) -> AsyncIterator[dict[str, Any]]:
+        for chunk in self._chunks:
+            yield chunk
+        yield {"response": await self.complete(request)}
 
 
 class Tool:
@@ -118,7 +188,7 @@ class Tool:
 
 
 async def mount_loop(coordinator: Any, config: dict[str, Any] | None = None) -> None:
-    await coordinator.mount("orchestrator", Loop((config or {}).get("steps", 1)))
+    await coordinator.mount("orchestrator", Loop())
 
 
 async def mount_context(coordinator: Any, config: dict[str, Any] | None = None) -> None:
@@ -126,7 +196,12 @@ async def mount_context(coordinator: Any, config: dict[str, Any] | None = None) 
 
 
 async def mount_provider(coordinator: Any, config: dict[str, Any] | None = None) -> None:
-    await coordinator.mount("providers", Provider(), name="standin")
+    await coordinator.mount("providers", Provider(**{"steps": 0, **(config or {})}), name="standin")
+
+
+async def mount_streaming(coordinator: Any, config: dict[str, Any] | None = None) -> None:
+    provider = StreamingProvider(**{"tokens": 0, **(config or {})})
+    await coordinator.mount("providers", provider, name="standin")
 
 
 async def mount_tool(coordinator: Any, config: dict[str, Any] | None = None) -> None:

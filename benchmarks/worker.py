@@ -12,6 +12,7 @@ import json
 import pstats
 import sys
 import tempfile
+from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Any
 
@@ -23,13 +24,31 @@ ROWS = {
     "session": "measure_sessions:lifecycle",
     "memory-resident": "measure_sessions:memory_resident",
     "memory-traced": "measure_sessions:memory_traced",
-    "concurrency": "measure_sessions:concurrency",
+    "step": "measure_turns:step",
+    "step:semantic-kernel": "measure_semantic_kernel:step",
+    "hooked-turn": "measure_turns:hooked_turn",
+    "concurrency": "measure_turns:concurrency",
+    "stream": "measure_turns:stream",
     "context-add": "measure_contexts:adding",
     "context-compact": "measure_contexts:compacting",
     "context-ask": "measure_contexts:asking",
     "import": "measure_processes:import_time",
+    "cli": "measure_processes:command_line",
     "exit": "measure_processes:clean_exit",
 }
+STANDINS = {
+    "loop-standin": "standins:mount_loop",
+    "context-standin": "standins:mount_context",
+    "provider-standin": "standins:mount_provider",
+    "provider-streaming": "standins:mount_streaming",
+    "tool-standin": "standins:mount_tool",
+}
+BUNDLED = {
+    "loop-basic": "amplifier_modules.loops.basic:mount",
+    "loop-streaming": "amplifier_modules.loops.streaming:mount",
+    "context-simple": "amplifier_modules.contexts.simple:mount",
+}
+SOURCE = Path(__file__).resolve().parents[1] / "src"
 
 
 def measure(row: str, size: int | None) -> dict[str, float]:
@@ -38,15 +57,19 @@ def measure(row: str, size: int | None) -> dict[str, float]:
     return asyncio.run(result) if inspect.iscoroutine(result) else result
 
 
-def offer_standins(folder: str) -> None:
-    """Make the stand-in modules an installed distribution, as far as entry points can tell."""
+def offer_modules(folder: str) -> None:
+    """Make the stand-ins an installed distribution, as far as entry points can tell.
+
+    The bundled modules come along where they are not installed, as beside the public kernel.
+    """
+    installed = {point.name for point in entry_points(group="amplifier.modules")}
+    offered = STANDINS | {name: BUNDLED[name] for name in BUNDLED.keys() - installed}
     metadata = Path(folder) / "standins-1.0.dist-info"
     metadata.mkdir()
     (metadata / "METADATA").write_text("Metadata-Version: 2.1\nName: standins\nVersion: 1.0\n")
-    names = ("loop", "context", "provider", "tool")
-    lines = [f"{name}-standin = standins:mount_{name}" for name in names]
+    lines = [f"{name} = {mount}" for name, mount in sorted(offered.items())]
     (metadata / "entry_points.txt").write_text("\n".join(["[amplifier.modules]", *lines, ""]))
-    sys.path.append(folder)
+    sys.path += [folder, str(SOURCE)]
 
 
 def main() -> None:
@@ -56,7 +79,7 @@ def main() -> None:
     parser.add_argument("--profile", action="store_true", help="show where the time goes")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
-        offer_standins(folder)
+        offer_modules(folder)
         if options.profile:
             profile = cProfile.Profile()
             figures = profile.runcall(measure, options.row, options.size)
