@@ -7,6 +7,8 @@ import logging
 from collections.abc import Callable
 from typing import Any
 
+from pydantic import BaseModel
+
 from amplifier_modules.contexts.options import SimpleOptions
 
 SAFETY_TOKENS = 4_096
@@ -22,7 +24,9 @@ async def find_budget(options: SimpleOptions, provider: Any, fallback: Callable[
     """
     asks = (getattr(provider, "get_model_info", None), getattr(provider, "get_info", None))
     for ask in (*asks, fallback):
-        answer = await _answer(ask)
+        answer = await _answer(ask) if ask is not None else None
+        if answer is None:
+            continue
         for limits in (answer, _field(answer, "defaults")):
             found = _left_by(limits, options.output_reserve_fraction)
             if found is not None:
@@ -30,9 +34,7 @@ async def find_budget(options: SimpleOptions, provider: Any, fallback: Callable[
     return options.max_tokens
 
 
-async def _answer(ask: Callable[[], Any] | None) -> Any:
-    if ask is None:
-        return None
+async def _answer(ask: Callable[[], Any]) -> Any:
     try:
         answer = ask()
         return await answer if inspect.isawaitable(answer) else answer
@@ -43,13 +45,17 @@ async def _answer(ask: Callable[[], Any] | None) -> Any:
 
 
 def _left_by(limits: Any, output_share: float) -> int | None:
-    window, output = _field(limits, "context_window"), _field(limits, "max_output_tokens")
+    window = _field(limits, "context_window")
     if not isinstance(window, int) or window <= 0:
         return None
+    output = _field(limits, "max_output_tokens")
     reserved = int(output_share * output) if isinstance(output, int) else 0
     # The margins are made for large windows; a small one must not be all margin.
     return max(window - reserved - SAFETY_TOKENS, window // 4)
 
 
 def _field(of: Any, name: str) -> Any:
+    if isinstance(of, BaseModel):
+        # A model looks for absent attributes the slow way.
+        return of.__dict__.get(name)
     return of.get(name) if isinstance(of, dict) else getattr(of, name, None)

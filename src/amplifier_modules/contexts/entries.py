@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import logging
-from collections.abc import Iterator
 from typing import Any, Literal
 
 from amplifier_core.message_models import Message
@@ -31,9 +30,10 @@ class Entry:
         self.message = message
         self.tokens = estimate_tokens(message)
         self.role = message.get("role")
-        self.calls = tuple(_calls(message)) if self.role == "assistant" else ()
+        is_reply = self.role == "assistant"
+        self.calls = _calls(message) if is_reply else ()
         """Ids of the tool calls that it makes."""
-        self.answers = tuple(_answers(message)) if self.role != "assistant" else ()
+        self.answers = () if is_reply else _answers(message)
         """Ids of the tool calls that it answers."""
         self.kind = _kind(self)
         self.unit = 0
@@ -88,20 +88,22 @@ def metadata_of(message: dict[str, Any]) -> dict[str, Any]:
     return metadata if isinstance(metadata, dict) else {}
 
 
-def _calls(message: dict[str, Any]) -> Iterator[str]:
-    for call in _listed(message.get("tool_calls")):
-        yield str(call.get("id"))
-    for block in _listed(message.get("content")):
-        if block.get("type") == "tool_call":
-            yield str(block.get("id"))
+def _calls(message: dict[str, Any]) -> tuple[str, ...]:
+    calls = [str(call.get("id")) for call in _listed(message.get("tool_calls"))]
+    return (*calls, *_ids_in(message, "tool_call", "id"))
 
 
-def _answers(message: dict[str, Any]) -> Iterator[str]:
-    if message.get("tool_call_id"):
-        yield str(message["tool_call_id"])
-    for block in _listed(message.get("content")):
-        if block.get("type") == "tool_result":
-            yield str(block.get("tool_call_id"))
+def _answers(message: dict[str, Any]) -> tuple[str, ...]:
+    answered = message.get("tool_call_id")
+    in_blocks = _ids_in(message, "tool_result", "tool_call_id")
+    return (str(answered), *in_blocks) if answered else in_blocks
+
+
+def _ids_in(message: dict[str, Any], kind: str, field: str) -> tuple[str, ...]:
+    content = message.get("content")
+    if not isinstance(content, list):
+        return ()
+    return tuple(str(block.get(field)) for block in _listed(content) if block.get("type") == kind)
 
 
 def _listed(value: Any) -> list[dict[str, Any]]:
@@ -134,8 +136,8 @@ def to_message(message: dict[str, Any]) -> Message:
     `tool_calls` stays beside them, as public loops leave it. What cannot be validated
     becomes plain text, with a warning.
     """
-    fields = {key: value for key, value in message.items() if not key.startswith("_")}
-    calls = _call_blocks(message)
+    fields = {key: value for key, value in message.items() if key[:1] != "_"}
+    calls = _call_blocks(message) if "tool_calls" in message else []
     content = fields.get("content")
     if content is None or isinstance(content, str | list):
         fields["content"] = _with_calls(content, calls)

@@ -6,7 +6,9 @@ import inspect
 import logging
 from collections.abc import Awaitable, Callable, Generator, Iterable
 from datetime import UTC, datetime
+from functools import lru_cache
 from pathlib import Path
+from time import time_ns
 from typing import Any
 
 from amplifier_core import HookResult, ModuleCoordinator
@@ -96,13 +98,11 @@ class SimpleContext:
         self._replace(())
 
     def _admitted(self, message: Any) -> Entry:
-        dump = getattr(message, "model_dump", None)
-        fields = dump(exclude_none=True) if dump is not None else message
-        if not isinstance(fields, dict):
-            raise ValueError(f"A message is a dict, not {type(message).__name__}. Give it a role.")
+        fields = message if isinstance(message, dict) else _dumped(message)
         admitted = {**fields, "metadata": _with_timestamp(fields.get("metadata"))}
-        if isinstance(fields.get("content"), list):
-            admitted["content"] = [_plain(block) for block in fields["content"]]
+        content = fields.get("content")
+        if isinstance(content, list):
+            admitted["content"] = [_plain(block) for block in content]
         if admitted.get("role") in ("tool", "function"):
             admitted = self._spill.capped(admitted)
         return Entry(admitted)
@@ -175,7 +175,7 @@ class SimpleContext:
             self._show_everything()
         if self._is_compaction_due(token_budget):
             await self._compact(token_budget, self._goal(self._limit(token_budget)))
-        self._check_that_it_fits(token_budget)
+            self._check_that_it_fits(token_budget)
         self._meter.sent(self._estimate)
 
     async def _renew_prompt(self) -> None:
@@ -228,14 +228,14 @@ class SimpleContext:
         return int(size * self._options.target_usage)
 
     def _is_compaction_due(self, budget: int) -> bool:
-        used, limit = self._meter.measure(self._estimate), self._limit(budget)
+        estimate, limit = self._estimate, self._limit(budget)
+        used = self._meter.measure(estimate)
         if used > budget:
             return True
-        grown = self._meter.scale * (self._estimate - self._view.floor)
-        return (
-            used >= limit * self._options.compact_threshold
-            and grown >= limit * WORTH_ANOTHER_COMPACTION
-        )
+        if used < limit * self._options.compact_threshold:
+            return False
+        grown = self._meter.scale * (estimate - self._view.floor)
+        return grown >= limit * WORTH_ANOTHER_COMPACTION
 
     async def _compact(self, budget: int, goal: int) -> None:
         emit, threshold = self._coordinator.hooks.emit, self._options.compact_threshold
@@ -313,13 +313,32 @@ class _Done:
         yield
 
 
+def _dumped(message: Any) -> dict[str, Any]:
+    if not hasattr(message, "model_dump"):
+        raise ValueError(f"A message is a dict, not {type(message).__name__}. Give it a role.")
+    fields: dict[str, Any] = message.model_dump(exclude_none=True)
+    return fields
+
+
 def _with_timestamp(metadata: Any) -> Any:
     """When the message came, unless it says so itself. Metadata of odd types is left alone."""
     if metadata is None:
-        metadata = {}
+        return {"timestamp": _now()}
     if not isinstance(metadata, dict) or metadata.get("timestamp"):
         return metadata
-    return {**metadata, "timestamp": datetime.now(UTC).isoformat(timespec="milliseconds")}
+    return {**metadata, "timestamp": _now()}
+
+
+def _now() -> str:
+    """The time in milliseconds, as ISO 8601."""
+    second, rest = divmod(time_ns(), 1_000_000_000)
+    return f"{_written(second)}.{rest // 1_000_000:03d}+00:00"
+
+
+@lru_cache(maxsize=1)
+def _written(second: int) -> str:
+    """A second as text; many messages come in the same one."""
+    return datetime.fromtimestamp(second, UTC).strftime("%Y-%m-%dT%H:%M:%S")
 
 
 def _plain(block: Any) -> Any:

@@ -55,14 +55,14 @@ def _tokens_in(value: Any) -> float:
         each = waiting.pop()
         if isinstance(each, str):
             total += text_tokens(each)
-        elif isinstance(each, list | tuple):
-            waiting.extend(each)
         elif isinstance(each, dict):
             if each.get("type") == "image":
                 total += PER_IMAGE
             else:
                 total += PER_FIELD * len(each)
-                waiting.extend(each.values())
+                waiting += each.values()
+        elif isinstance(each, (list, tuple)):
+            waiting += each
         elif each is not None:
             total += 1
     return total

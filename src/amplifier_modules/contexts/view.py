@@ -47,6 +47,8 @@ class View:
     @property
     def waiting_tokens(self) -> int:
         """The part of it that has no place yet, because results are still to come."""
+        if not self._open and not self._held:
+            return 0
         return _NOTE_TOKENS * len(self._open) + sum(entry.tokens for entry in self._held)
 
     def __len__(self) -> int:
