@@ -60,7 +60,7 @@ test: lint ## every check and every test, with the coverage gate
 	@$(MAKE) .venv/model .island/model || echo 'No model to be had: the tests that run it are skipped.'
 	@rm -rf $(REPORTS) && mkdir -p $(REPORTS)
 	@echo "Tests run in random order; \`make test SEED=$(SEED)\` repeats this one."
-	@$(COVERAGE) run -m pytest -n $(WORKERS) --randomly-seed=$(SEED) --ignore=tests/modules
+	@$(COVERAGE) run -m pytest -n $(WORKERS) --randomly-seed=$(SEED) -m 'not island'
 	@$(COVERAGE) combine -q
 	@$(COVERAGE) json -q -o $(REPORTS)/report.json
 	@$(BIN)/python scripts/coverage_gate.py $(REPORTS)/report.json

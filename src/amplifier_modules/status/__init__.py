@@ -1,0 +1,1 @@
+"""Tells the model where it is: folder, session, repository, time."""

@@ -1,0 +1,1 @@
+"""A todo list that the model keeps, and the reminder that shows it."""
