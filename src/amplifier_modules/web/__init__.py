@@ -1,0 +1,1 @@
+"""Reading the web without reaching what is not public: `tool-web`."""
