@@ -120,7 +120,7 @@ class PersistentContext(SimpleContext):
         if given is not None:
             return Path(str(given))
         home = os.environ.get("AMPLIFIER_HOME") or Path.home() / ".amplifier"
-        project = project_slug(Path(str(capability("session.working_dir") or ".")).absolute())
+        project = project_slug(Path(str(capability("session.working_dir") or ".")).resolve())
         session = re.sub(r"[/\\]", "-", self._coordinator.session_id)
         name = "unnamed" if session in ("", ".", "..") else session
         return Path(home, "projects", project, "sessions", name)

@@ -1,0 +1,1 @@
+"""What a session leaves on disk about itself, and how secrets are kept out of it."""
