@@ -107,6 +107,8 @@ def _tokens(usage: Any, name: str) -> int:
 
 def _field(value: Any, name: str) -> Any:
     """A field of a model or of its dumped form; None if it cannot be read."""
+    if value.__class__ is dict:
+        return value.get(name)
     try:
         return value.get(name) if isinstance(value, Mapping) else getattr(value, name, None)
     except Exception:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import logging
 
+from amplifier.secrets import masked
+
 # The command ends with a message of its own about these.
 _SAID_AGAIN = (
     "Failed to load",
@@ -15,13 +17,18 @@ _SAID_AGAIN = (
 
 class _OneLine(logging.Formatter):
     def format(self, record: logging.LogRecord) -> str:
-        return f"{record.levelname.lower()}: {' '.join(record.getMessage().split())}"
+        return masked(f"{record.levelname.lower()}: {' '.join(record.getMessage().split())}")
+
+
+class _Whole(logging.Formatter):
+    def format(self, record: logging.LogRecord) -> str:
+        return masked(super().format(record))
 
 
 def log_to_stderr(verbose: bool) -> None:
     handler = logging.StreamHandler()
     if verbose:
-        handler.setFormatter(logging.Formatter("%(levelname)s %(name)s: %(message)s"))
+        handler.setFormatter(_Whole("%(levelname)s %(name)s: %(message)s"))
     else:
         handler.setFormatter(_OneLine())
         handler.addFilter(_is_news)

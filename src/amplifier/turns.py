@@ -11,6 +11,7 @@ from amplifier.exits import DONE, FAILED, INTERRUPTED
 from amplifier.interrupts import watched_interrupts
 from amplifier.output import note
 from amplifier.plans import PlanError, what_it_needs
+from amplifier.secrets import masked
 from amplifier.views import View
 
 
@@ -72,6 +73,6 @@ def _check_parts(session: AmplifierSession, allow_partial: bool) -> None:
 
 def _in_words(error: Exception) -> str:
     """The message; for errors that were not written for people, with what kind it is."""
-    text = str(error)
+    text = masked(str(error))
     is_ours = type(error).__module__.partition(".")[0] in ("amplifier", "amplifier_core")
     return text if is_ours and text else f"{type(error).__name__}: {text}".removesuffix(": ")

@@ -262,3 +262,19 @@ def test_closed_streams_are_no_reason_to_crash(app: App) -> None:
     assert (unread.code, unread.err) == (1, "Mock (scripted replies) (mock-model)\n")
     assert (silent.code, silent.err) == (0, "")
     assert silent.out.startswith("A canned reply")
+
+
+@pytest.mark.parametrize("flags", [[], ["-v"], ["--output-format", "json"]])
+def test_a_key_in_an_error_is_not_printed(app: App, flags: list[str]) -> None:
+    app.offer_provider(
+        """
+        async def reply(number, request):
+            raise RuntimeError("401 for key " + os.environ["STANDIN_API_KEY"])
+        """
+    )
+
+    ended = app.run("run", "-p", "standin", *flags, "Hello", STANDIN_API_KEY="canary-0123")
+
+    assert ended.code == 1
+    assert "canary-0123" not in ended.out + ended.err
+    assert "401 for key [REDACTED]" in ended.out + ended.err

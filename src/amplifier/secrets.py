@@ -1,0 +1,18 @@
+"""Keeps secrets of the environment out of what the command prints about errors."""
+
+from __future__ import annotations
+
+import os
+import re
+
+MASK = "[REDACTED]"
+SHORTEST = 8
+_NAMES_OF_SECRETS = re.compile(r"(?:^|_)(?:APIKEY|KEY|TOKEN|SECRET|PASSWORD|PASSWD|CREDENTIALS?)$")
+
+
+def masked(text: str) -> str:
+    """`text` without the values of environment variables that are named like secrets."""
+    for name, value in os.environ.items():
+        if len(value) >= SHORTEST and value in text and _NAMES_OF_SECRETS.search(name.upper()):
+            text = text.replace(value, MASK)
+    return text
