@@ -45,7 +45,18 @@ def tested(name: str, python: str) -> bool:
     """Run one island's tests and say how it went."""
     start = time.monotonic()
     done = subprocess.run(
-        [python, "-m", "pytest", "-p", "no:cacheprovider", "-m", "island", f"tests/modules/{name}"],
+        [
+            python,
+            "-m",
+            "pytest",
+            "-p",
+            "no:cacheprovider",
+            "-m",
+            "island",
+            "--tb=short",
+            "--maxfail=5",
+            f"tests/modules/{name}",
+        ],
         cwd=REPO,
         env={**os.environ, "PYTHONPATH": str(unpacked_wheel(name))},
         stdout=subprocess.PIPE,

@@ -1,0 +1,119 @@
+"""What tool-task and tool-delegate have in common: running children and telling about it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+from amplifier_core.events import TOOL_ERROR
+from amplifier_core.models import ToolResult
+
+from amplifier_modules.delegation.calls import current_call
+from amplifier_modules.delegation.children import Children, DelegationError, Done, Order
+from amplifier_modules.delegation.inputs import BadInput
+from amplifier_modules.delegation.narrowing import agents_of
+
+
+class DelegatingTool:
+    """A tool that hands work to child sessions."""
+
+    name: ClassVar[str]
+    annotations: ClassVar[dict[str, Any]] = {"effect": "external"}
+    introduction: ClassVar[str]
+
+    def __init__(self, coordinator: Any, children: Children) -> None:
+        self._coordinator = coordinator
+        self.children = children
+
+    @property
+    def agents(self) -> dict[str, dict[str, Any]]:
+        config = self._coordinator.config
+        return agents_of(config) if isinstance(config, Mapping) else {}
+
+    @property
+    def description(self) -> str:
+        listed = [_line(name, agent) for name, agent in sorted(self.agents.items())]
+        return "\n".join([self.introduction, "", "Agents:", *(listed or ["(none)"])])
+
+    @property
+    def events(self) -> list[str]:
+        """The events that this tool emits."""
+        ends = ("spawned", "resumed", "completed", "cancelled")
+        return [f"{self.name}:agent_{end}" for end in ends]
+
+    async def execute(self, input: dict[str, Any]) -> ToolResult:
+        try:
+            return ToolResult(success=True, output=await self.answer(input))
+        except (BadInput, DelegationError) as error:
+            return await self._failed(input, error)
+
+    async def answer(self, input: dict[str, Any]) -> dict[str, Any]:
+        """Do what is asked for."""
+        raise NotImplementedError
+
+    def agent_config(self, name: str) -> dict[str, Any]:
+        agents = self.agents
+        if name not in agents:
+            known = ", ".join(map(repr, sorted(agents))) or "none"
+            raise DelegationError(f"There is no agent {name!r}. Agents: {known}.")
+        return agents[name]
+
+    async def spawn(self, order: Order, about: dict[str, Any]) -> Done:
+        """Run a new child, and say when it begins and ends."""
+        session_id = self.children.new_id(order.agent)
+        child = self.children.narrow(order)
+        about = {**self._ids(order.agent, session_id), **about}
+        told = {**about, "left_out": child.left_out} if child.left_out else about
+        await self.emit("agent_spawned", told)
+        return await self._finished(self.children.spawn(order, session_id, child), about)
+
+    async def resume(self, session_id: str, instruction: str) -> Done:
+        """Let a child go on, and say when it begins and ends."""
+        about = self._ids(self.children.agent_of(session_id), session_id)
+        await self.emit("agent_resumed", about)
+        return await self._finished(self.children.resume(session_id, instruction), about)
+
+    async def _finished(self, work: Any, about: dict[str, Any]) -> Done:
+        try:
+            done: Done = await work
+        except asyncio.CancelledError:
+            await self.emit("agent_cancelled", about)
+            raise
+        except DelegationError as error:
+            await self.emit("agent_completed", {**about, "success": False, "error": str(error)})
+            raise
+        is_cancelled = done.status == "cancelled"
+        ended = {**about, "success": not is_cancelled, "status": done.status}
+        await self.emit("agent_cancelled" if is_cancelled else "agent_completed", ended)
+        return done
+
+    def _ids(self, agent: str | None, session_id: str) -> dict[str, Any]:
+        own = self._coordinator.session_id
+        ids = {"sub_session_id": session_id, "parent_session_id": own}
+        return {"agent": agent, **ids, **current_call(self._coordinator)}
+
+    async def emit(self, event: str, data: dict[str, Any]) -> None:
+        await self._coordinator.hooks.emit(f"{self.name}:{event}", data)
+
+    async def _failed(self, input: Any, error: Exception) -> ToolResult:
+        code = getattr(error, "code", None)
+        kind = {"type": type(error).__name__, **({"code": code} if code else {})}
+        result = ToolResult(success=False, error={"message": str(error), **kind})
+        payload = {
+            "tool_name": self.name,
+            "tool_input": input,
+            **current_call(self._coordinator),
+            "error": {"msg": str(error), **kind},
+            # With a result: the loop's own `tool:post` of this call is still to come.
+            "result": result.safe_hook_presentation(),
+        }
+        await self._coordinator.hooks.emit(TOOL_ERROR, payload)
+        return result
+
+
+def _line(name: str, agent: Mapping[str, Any]) -> str:
+    meta = agent.get("meta")
+    nested = meta.get("description") if isinstance(meta, Mapping) else None
+    text = " ".join(str(agent.get("description") or nested or "").split())
+    return f"- {name}: {text}" if text else f"- {name}"
