@@ -57,6 +57,7 @@ model: .venv/model ## fetch that model (130 MB)
 .PHONY: test
 test: lint ## every check and every test, with the coverage gate
 	@$(MAKE) .peer/ready || echo 'No public kernel to be had: the tests that compare with it are skipped.'
+	@$(MAKE) tools
 	@$(MAKE) .venv/model .island/model || echo 'No model to be had: the tests that run it are skipped.'
 	@rm -rf $(REPORTS) && mkdir -p $(REPORTS)
 	@echo "Tests run in random order; \`make test SEED=$(SEED)\` repeats this one."
@@ -65,6 +66,16 @@ test: lint ## every check and every test, with the coverage gate
 	@$(COVERAGE) json -q -o $(REPORTS)/report.json
 	@$(BIN)/python scripts/coverage_gate.py $(REPORTS)/report.json
 	@$(MAKE) islands
+
+# Programs that some tests run, with the Debian packages they are in.
+TOOLS := git=git rg=ripgrep
+
+.PHONY: tools
+tools:
+	@for each in $(TOOLS); do command -v $${each%%=*} > /dev/null || missing="$$missing $${each##*=}"; done; \
+	test -z "$$missing" || { echo "Installing$$missing for the tests ..."; apt-get update -qq \
+		&& DEBIAN_FRONTEND=noninteractive apt-get install -qq -y $$missing; } > /dev/null 2>&1 \
+		|| echo "Not to be had:$$missing. The tests that need them are skipped."
 
 .PHONY: islands
 islands: .venv/ready .island/ready ## test each bundled module alone with the kernel (ISLANDS='loops mock')
