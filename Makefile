@@ -73,7 +73,8 @@ TOOLS := git=git rg=ripgrep
 .PHONY: tools
 tools:
 	@for each in $(TOOLS); do command -v $${each%%=*} > /dev/null || missing="$$missing $${each##*=}"; done; \
-	test -z "$$missing" || { echo "Installing$$missing for the tests ..."; apt-get update -qq \
+	test -z "$$missing" || echo "Installing$$missing for the tests ..."; \
+	test -z "$$missing" || { apt-get update -qq \
 		&& DEBIAN_FRONTEND=noninteractive apt-get install -qq -y $$missing; } > /dev/null 2>&1 \
 		|| echo "Not to be had:$$missing. The tests that need them are skipped."
 
