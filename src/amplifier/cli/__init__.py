@@ -6,6 +6,7 @@ import click
 
 from amplifier import __version__
 
+from .policy import policy
 from .run import run
 
 
@@ -19,4 +20,5 @@ def main() -> None:
     """
 
 
+main.add_command(policy)
 main.add_command(run)

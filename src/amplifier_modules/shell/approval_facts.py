@@ -1,0 +1,70 @@
+"""What the guard has to know about a call: the tool, who demands approval, which folder."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from typing import Any
+
+from amplifier_modules.shell.policy import ApprovalSettings
+from amplifier_modules.shell.policy_calls import Call
+from amplifier_modules.shell.rules_places import Places
+
+_HIGH_RISK = frozenset({"write", "edit", "bash", "execute", "run", "write_file", "edit_file"})
+
+
+class Unjudgeable(ValueError):
+    """An event that announces no call that anybody could judge."""
+
+
+class Facts:
+    """Looks things up in the session, anew for each call."""
+
+    def __init__(self, coordinator: Any, settings: ApprovalSettings) -> None:
+        self._coordinator = coordinator
+        self._settings = settings
+        self.has_moved = False
+        """Whether a command may have changed the shell's folder."""
+
+    def call(self, data: Mapping[str, Any]) -> Call:
+        """The call that `data` announces.
+
+        Raises:
+            Unjudgeable: it has no name or no input that can be judged.
+        """
+        name, given = data.get("tool_name"), data.get("tool_input")
+        if not isinstance(name, str) or not name or not isinstance(given, Mapping):
+            raise Unjudgeable("A call without a tool name and an input cannot be judged.")
+        tool = self._tool(name)
+        annotations = getattr(tool, "annotations", None)
+        known = annotations if isinstance(annotations, Mapping) else {}
+        return Call(name, given, known, self._must_ask(name, tool))
+
+    def _tool(self, name: str) -> Any:
+        tools = self._coordinator.get("tools")
+        return tools.get(name) if isinstance(tools, Mapping) else None
+
+    def _must_ask(self, name: str, tool: Any) -> str | None:
+        """Who demands approval, in the order in which they are heard."""
+        state = getattr(self._coordinator, "session_state", None) or {}
+        if name in (state.get("require_approval_tools") or ()):
+            return "session: require_approval_tools"
+        if self._settings.policy_driven_only:
+            return None
+        if getattr(tool, "require_approval", False):
+            return "tool: require_approval"
+        options = self._settings.tools.get(name)
+        if options is not None:
+            return f"tools.{name}.require_approval" if options.require_approval else None
+        return "built-in: high-risk tool" if name in _HIGH_RISK else None
+
+    def places(self, call: Call) -> Places:
+        working = self._coordinator.get_capability("session.working_dir") or os.getcwd()
+        working = os.path.abspath(os.fspath(working))
+        project = os.path.join(working, os.path.expanduser(self._settings.project or ""))
+        folder: str | None = working
+        if call.is_shell:
+            own = getattr(self._tool(call.tool_name), "folder", None)
+            unknown = None if self.has_moved else working
+            folder = own if isinstance(own, str) else unknown
+        return Places(os.path.normpath(project), folder, working)
