@@ -73,3 +73,19 @@ def test_every_folder_of_a_package_is_importable() -> None:
 
     assert folders
     assert not [folder for folder in folders if not (folder / "__init__.py").is_file()]
+
+
+def test_every_bundled_module_is_on_its_page_of_the_docs() -> None:
+    page = (REPO / "docs/reference/modules.md").read_text()
+    named = set(re.findall(r"`([a-z]+(?:-[a-z]+)+)`", page))
+
+    assert named == set(project("amplifier")["entry-points"]["amplifier.modules"])
+
+
+def test_each_island_declares_the_entry_points_that_the_whole_declares() -> None:
+    declared: dict[str, str] = {}
+    for path in (REPO / "src/amplifier_modules").glob("*/pyproject.toml"):
+        island = tomllib.loads(path.read_text())["project"]
+        declared |= island["entry-points"]["amplifier.modules"]
+
+    assert declared == project("amplifier")["entry-points"]["amplifier.modules"]
