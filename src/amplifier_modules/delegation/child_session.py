@@ -6,7 +6,6 @@ import asyncio
 import logging
 from collections.abc import Coroutine
 from copy import deepcopy
-from decimal import Decimal
 from typing import Any, NamedTuple
 
 from amplifier_core import AmplifierSession, ModuleLoader
@@ -36,7 +35,6 @@ class Ran(NamedTuple):
     response: str
     messages: list[Any]
     status: str
-    cost: Decimal | None
 
 
 class _BorrowedLoader(ModuleLoader):
@@ -105,13 +103,11 @@ async def run(
         context = child.coordinator.get("context")
         await _remember(context, messages, child.is_resumed)
         response = await child.execute(instruction)
-        status = getattr(child, "status", None)
         was_cancelled = child.coordinator.cancellation.is_cancelled
         return Ran(
             response,
             list(await context.get_messages()),
             "cancelled" if was_cancelled else "success",
-            getattr(status, "cost_usd", None),
         )
     finally:
         await _to_the_end(child.cleanup())

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import inspect
+import re
 import secrets
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -19,7 +20,10 @@ from amplifier_modules.delegation.preferences import Preference, prefer
 T = TypeVar("T")
 
 _DELEGATION_TOOLS = ("tool-task", "tool-delegate")
-_NOT_IN_IDS = str.maketrans(dict.fromkeys(":/\\ \t\n", "-"))
+_LONGEST_NAME = 64
+_NOT_IN_IDS = re.compile(r"[^A-Za-z0-9._-]+")
+_CHILD = re.compile(r"-[0-9a-f]{16}_")
+_SPEND = "delegation.spend"
 
 
 class DelegationError(Exception):
@@ -98,7 +102,14 @@ class Children:
 
     def new_id(self, agent: str) -> str:
         own = self._coordinator.session_id
-        return f"{own}-{secrets.token_hex(8)}_{agent.translate(_NOT_IN_IDS)}"
+        return f"{own}-{secrets.token_hex(8)}_{_NOT_IN_IDS.sub('-', agent)[:_LONGEST_NAME]}"
+
+    def _is_own(self, session_id: str) -> bool:
+        """Whether an id is one that a child of this very session may have."""
+        own = self._coordinator.session_id
+        rest = session_id.removeprefix(own)
+        is_below = session_id.startswith(own) and _CHILD.match(rest) is not None
+        return is_below and not _NOT_IN_IDS.search(rest) and len(_CHILD.findall(rest)) == 1
 
     def narrow(self, order: Order) -> Narrowed:
         """The plan of a child; computed once, for whoever runs it."""
@@ -134,7 +145,7 @@ class Children:
         if session_id in self._running:
             raise DelegationError(f"Session {session_id!r} is still at work. Wait for its answer.")
         # Other sessions on the same disk are none of the model's business.
-        if session_id.startswith(f"{self._coordinator.session_id}-"):
+        if self._is_own(session_id):
             if app is not None:
                 asked = {"sub_session_id": session_id, "instruction": instruction}
                 return await self._in_time(session_id, _by_app(app, session_id, asked))
@@ -191,21 +202,26 @@ class Children:
         plan["session"]["metadata"] = metadata
 
     async def _run(self, session_id: str, kept: Kept, instruction: str) -> Done:
+        parent, call = self._coordinator, current_call(self._coordinator).get("tool_call_id")
+        child = child_session.new(parent, kept.plan, session_id, is_resumed=kept.turns > 0)
+        child.coordinator.register_capability(_SPEND, self._spend)
         self._running.add(session_id)
         try:
-            call = current_call(self._coordinator).get("tool_call_id")
-            child = child_session.new(
-                self._coordinator, kept.plan, session_id, is_resumed=kept.turns > 0
-            )
-            ran = await child_session.run(
-                self._coordinator, child, kept.messages, instruction, call
-            )
+            ran = await child_session.run(parent, child, kept.messages, instruction, call)
         finally:
             self._running.discard(session_id)
+            self._spend(getattr(getattr(child, "status", None), "cost_usd", None))
         self._keep(session_id, kept._replace(messages=ran.messages, turns=kept.turns + 1))
-        if ran.cost is not None:
-            self._cost = (self._cost or Decimal(0)) + ran.cost
         return Done(ran.response, session_id, ran.status, kept.turns + 1)
+
+    def _spend(self, amount: Decimal | None) -> None:
+        """Count what a child has cost, here and in all sessions above."""
+        if amount is None:
+            return
+        self._cost = (self._cost or Decimal(0)) + amount
+        tell_parent = self._coordinator.get_capability(_SPEND)
+        if tell_parent is not None:
+            tell_parent(amount)
 
     def _keep(self, session_id: str, kept: Kept) -> None:
         self._kept[session_id] = kept

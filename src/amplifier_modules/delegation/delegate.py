@@ -200,7 +200,7 @@ class DelegateTool(DelegatingTool):
             resolved = [dict(each) for each in found or () if isinstance(each, Mapping)]
             if resolved:
                 return resolved
-        return list(config.get("provider_preferences") or ())
+        return self.preferences_of(config)
 
 
 async def mount(coordinator: Any, config: dict[str, Any] | None = None) -> None:

@@ -59,6 +59,12 @@ class DelegatingTool:
             raise DelegationError(f"There is no agent {name!r}. Agents: {known}.")
         return agents[name]
 
+    @staticmethod
+    def preferences_of(agent: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+        listed = agent.get("provider_preferences")
+        found = listed if isinstance(listed, list | tuple) else ()
+        return [each for each in found if isinstance(each, Mapping)]
+
     async def spawn(self, order: Order, about: dict[str, Any]) -> Done:
         """Run a new child, and say when it begins and ends."""
         session_id = self.children.new_id(order.agent)

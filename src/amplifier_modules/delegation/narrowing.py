@@ -16,7 +16,8 @@ Plan = dict[str, Any]
 Keep = Callable[[str], bool]
 
 _GUARD = re.compile(
-    r"approv|permission|policy|guard|redact|shell|mode|secur|sandbox|budget|limit|journal|audit"
+    r"approv|permission|policy|guard|redact|shell|mode|secur|sandbox|budget|limit|journal|audit",
+    re.IGNORECASE,
 )
 _DENYING = re.compile(r"^(denied|deny|blocked|disallowed|forbidden)_|^denylist$|^blocklist$")
 _PATHS = re.compile(r"^allowed_(\w+_)?paths$")
@@ -121,7 +122,8 @@ def _agents(child: Narrowed, agent: Mapping[str, Any]) -> Plan:
     rule = agent.get("agents", "all")
     if rule == "all":
         return own
-    names = set(rule) if isinstance(rule, list | tuple | dict) else set()
+    listed = rule if isinstance(rule, list | tuple | dict) else ()
+    names = {each for each in listed if isinstance(each, str)}
     child.left_out += [f"agents: {name}" for name in sorted(names - own.keys() - {"include"})]
     return {name: each for name, each in own.items() if name in names}
 
@@ -135,11 +137,10 @@ def agents_of(plan: Mapping[str, Any]) -> dict[str, Plan]:
 
 def _narrow_session(child: Narrowed, agent: Mapping[str, Any], limits: Limits) -> None:
     session = child.plan["session"]
-    wish = (agent.get("session") or {}).get("orchestrator")
     config = orchestrator_config(child.plan)
-    wanted = wish.get("config") if isinstance(wish, Mapping) else None
+    wish = _mapping(_mapping(agent.get("session")).get("orchestrator"))
     iterations = [config.get("max_iterations"), limits.max_iterations]
-    for key, value in (wanted or {}).items():
+    for key, value in _mapping(wish.get("config")).items():
         if key == "max_iterations":
             iterations.append(value)
         elif not _lower(config, key, value):
@@ -169,7 +170,7 @@ def _narrow_tool(child: Narrowed, entry: Plan, wish: Plan, working_dir: str) -> 
     own = dict(entry.get("config") or {})
     config = dict(own)
     base = str(own.get("working_dir") or working_dir)
-    for key, value in (wish.get("config") or {}).items():
+    for key, value in _mapping(wish.get("config")).items():
         if own.get(key) == value:
             continue
         if _PATHS.match(key) and isinstance(value, list) and isinstance(own.get(key), list | None):
@@ -245,6 +246,10 @@ def _entries(listed: Any) -> list[Plan]:
         for each in made
         if isinstance(each, Mapping) and isinstance(each.get("module"), str)
     ]
+
+
+def _mapping(value: Any) -> Mapping[str, Any]:
+    return value if isinstance(value, Mapping) else {}
 
 
 def _short(module: str) -> str:

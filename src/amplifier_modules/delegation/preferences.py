@@ -40,8 +40,15 @@ def _put_first(entries: Mapping[str, dict[str, Any]], chosen: str, model: str | 
             if model:
                 config["default_model"] = model
         else:
-            config["priority"] = max(1, config.get("priority", _DEFAULT_PRIORITY))
+            config["priority"] = max(1, _priority(config.get("priority")))
         entry["config"] = config
+
+
+def _priority(given: Any) -> int:
+    try:
+        return int(given)
+    except (TypeError, ValueError):
+        return _DEFAULT_PRIORITY
 
 
 async def _model(provider: Any, wanted: str) -> str | None:

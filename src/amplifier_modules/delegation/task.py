@@ -89,7 +89,7 @@ class TaskTool(DelegatingTool):
         instruction = await instruction_with_context(
             wish.instruction, context, wish.inherit_context, wish.inherit_context_turns
         )
-        preferences = wish.preferences or list(config.get("provider_preferences") or ())
+        preferences = wish.preferences or self.preferences_of(config)
         order = Order(agent, config, instruction, preferences, self._inheritance())
         return await self.spawn(order, {})
 

@@ -18,6 +18,7 @@ from amplifier_modules.files.texts import (
     NotText,
     decoded,
     encoded,
+    printable,
     replaced,
     with_endings_of,
 )
@@ -77,7 +78,7 @@ class _ChangingTool:
                 raise explained(error, place.real) from error
             except NotText as error:
                 raise not_text(place.real, error) from error
-        return self._described(place.real, len(content), count), len(content)
+        return self._described(printable(place.real), len(content), count), len(content)
 
 
 class WriteTool(_ChangingTool):

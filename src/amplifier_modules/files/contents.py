@@ -1,4 +1,4 @@
-"""Opens regular files only, reads them whole, and puts new content in their place.
+"""Reads files whole, and puts new content in their place.
 
 New content is written beside the old and renamed over it. Whoever reads, and whatever kills
 us, there is the old file or the new one.
@@ -6,7 +6,6 @@ us, there is the old file or the new one.
 
 from __future__ import annotations
 
-import errno
 import hashlib
 import os
 import stat
@@ -15,11 +14,12 @@ import time
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from typing import BinaryIO, NamedTuple
+from typing import NamedTuple
 
 from amplifier_modules.files.folders import Folder, Place
-from amplifier_modules.files.policy import Guard, identity
-from amplifier_modules.files.refusals import Refused, explained
+from amplifier_modules.files.opening import check_opened, opened
+from amplifier_modules.files.policy import Guard
+from amplifier_modules.files.refusals import Refused
 
 with suppress(ImportError):  # there is none where folders cannot be opened either
     import fcntl
@@ -28,7 +28,6 @@ LOCK_SECONDS = 10.0
 _POLL_SECONDS = 0.003
 # Which of them a file uses depends on its path: few enough to keep, enough to be free mostly.
 _LOCKS = [threading.Lock() for _ in range(64)]
-_SPECIAL = "{path!r} is a device, a pipe or a socket. Only regular files can be used."
 
 
 class Snapshot(NamedTuple):
@@ -41,32 +40,6 @@ class Snapshot(NamedTuple):
 
 def digest_of(content: bytes) -> str:
     return hashlib.sha256(content).hexdigest()
-
-
-@contextmanager
-def opened(folder: Folder, name: str) -> Iterator[BinaryIO]:
-    """A regular file, open for reading. Nothing else is opened, or waited for.
-
-    Raises:
-        Refused: it is something else.
-    """
-    # The look before opening keeps a device from noticing us; the one after is what counts.
-    _refuse_special(folder.stat(name), folder.path(name))
-    with open(folder.open(name, os.O_RDONLY), "rb") as file:
-        _refuse_special(os.fstat(file.fileno()), folder.path(name))
-        yield file
-
-
-def _refuse_special(found: os.stat_result, path: str) -> None:
-    if stat.S_ISDIR(found.st_mode):
-        raise explained(IsADirectoryError(errno.EISDIR, ""), path)
-    if not stat.S_ISREG(found.st_mode):
-        raise Refused(_SPECIAL.format(path=path), "NotAFile")
-
-
-def check_opened(file: BinaryIO, folder: Folder, name: str, guard: Guard) -> None:
-    """Refuse an open file that turns out to be a denied one under another name."""
-    guard.check(folder.path(name), {identity(os.fstat(file.fileno()))})
 
 
 def snapshot(place: Place, guard: Guard, most: int) -> Snapshot | None:

@@ -99,12 +99,6 @@ class Folder:
     def stat(self, name: str) -> os.stat_result:
         return os.stat(self._spot(name), dir_fd=self._handle, follow_symlinks=False)
 
-    def leads_to_folder(self, name: str) -> bool:
-        """Whether a link ends at a folder. This is the one look that follows it."""
-        with suppress(OSError):
-            return stat.S_ISDIR(os.stat(self._spot(name), dir_fd=self._handle).st_mode)
-        return False
-
     def link_text(self, name: str) -> str | None:
         """Where the link `name` points; None if it is something else."""
         try:
@@ -238,10 +232,10 @@ def located(path: str, guard: Guard) -> Iterator[Place]:
     Raises:
         Refused: the path cannot be followed, or must not be.
     """
-    _refuse_unusable(path)
+    refuse_unusable(path)
     with ExitStack() as opened:
         try:
-            place = _walk(path, opened) if can_hold() else _resolve(path, opened)
+            place = _walk(path, guard, opened) if can_hold() else _resolve(path, opened)
         except OSError as error:
             with suppress(OSError):
                 guard.check(os.path.realpath(path))
@@ -250,7 +244,24 @@ def located(path: str, guard: Guard) -> Iterator[Place]:
         yield place
 
 
-def _refuse_unusable(path: str) -> None:
+def look(folder: Folder, name: str, guard: Guard) -> os.stat_result | None:
+    """What has a name, be it a link; None if it is denied or gone."""
+    with suppress(OSError):
+        found = folder.stat(name)
+        return None if guard.denies(folder.path(name), {identity(found)}) else found
+    return None
+
+
+def leads_to_folder(folder: Folder, name: str, guard: Guard) -> bool:
+    """Whether a link ends at a folder that may be touched."""
+    with suppress(OSError, Refused), located(folder.path(name), guard) as place:
+        found = place.stat()
+        return found is not None and stat.S_ISDIR(found.st_mode)
+    return False
+
+
+def refuse_unusable(path: str) -> None:
+    """Refuse what cannot be the name of a file on any system."""
     if "\0" in path:
         raise Refused(f"{path!r} contains a NUL character. Take it out.")
     try:
@@ -263,16 +274,17 @@ def _refuse_unusable(path: str) -> None:
         raise explained(OSError(errno.ENAMETOOLONG, ""), path)
 
 
-def _walk(path: str, opened: ExitStack) -> Place:
+def _walk(path: str, guard: Guard, opened: ExitStack) -> Place:
     above = [opened.enter_context(_root())]
     todo = deque(_parts(path))
     links = 0
     while todo:
         part = todo.popleft()
+        here = above[-1]
         if part == os.pardir:
+            _refuse_detour(path, here.real, here, guard)
             above = _back_to(above, max(len(above) - 1, 1))
             continue
-        here = above[-1]
         try:
             target = here.link_text(part)
             if target is None and not todo:
@@ -280,10 +292,15 @@ def _walk(path: str, opened: ExitStack) -> Place:
             if target is None:
                 above.append(opened.enter_context(here.enter(part)))
                 continue
-        except FileNotFoundError:
-            return _not_yet(here, [part, *todo])
         except LinkAppeared:
             target = part
+        except OSError as error:
+            if os.pardir in todo:
+                _refuse_detour(path, here.path(part), here, guard)
+            elif isinstance(error, FileNotFoundError):
+                *missing, name = part, *todo
+                return Place(here, name, tuple(missing))
+            raise
         links += 1
         if links > _MOST_LINKS:
             raise OSError(errno.ELOOP, os.strerror(errno.ELOOP), path)
@@ -307,10 +324,10 @@ def _parts(path: str) -> list[str]:
     return [part for part in path.split(os.sep) if part not in ("", os.curdir)]
 
 
-def _not_yet(here: Folder, parts: list[str]) -> Place:
-    if os.pardir in parts:
-        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), parts[0])
-    return Place(here, parts[-1], tuple(parts[:-1]))
+def _refuse_detour(path: str, real: str, folder: Folder, guard: Guard) -> None:
+    if not guard.lets_through(real, folder.identities):
+        text = f"{path!r} leads through folders that may not be touched. Use the direct path."
+        raise Refused(text, "PathDenied")
 
 
 def _resolve(path: str, opened: ExitStack) -> Place:

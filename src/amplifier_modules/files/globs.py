@@ -10,6 +10,8 @@ from amplifier_modules.files.refusals import Refused
 Matches = Callable[[str], bool]
 
 _TOKEN = re.compile(r"\*+|\?|\[!?\]?[^]/]*\]|[{},]|[^*?\[{},]+|\[", re.DOTALL)
+# What means something in a set of a regular expression, or is to mean something one day.
+_SPECIAL_IN_BRACKETS = re.compile(r"[\\\[&~|]|-(?=-)")
 
 
 def path_matcher(pattern: str) -> Matches:
@@ -75,7 +77,7 @@ def _plain(token: str) -> str:
     if token == "?":
         return "[^/]"
     if len(token) > 2 and token.startswith("["):
-        inner = token[1:-1].replace("\\", "\\\\").replace("[", "\\[")
+        inner = _SPECIAL_IN_BRACKETS.sub(r"\\\g<0>", token[1:-1])
         negated = inner.startswith("!")
         return f"(?!/)[{'^' if negated else ''}{_bracket(inner[1:] if negated else inner)}]"
     return re.escape(token)

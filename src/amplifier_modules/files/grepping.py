@@ -10,10 +10,10 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from typing import Any, Literal, NamedTuple
 
-from amplifier_modules.files.contents import check_opened, opened
 from amplifier_modules.files.filetypes import patterns_of
 from amplifier_modules.files.folders import Folder, Place, located
 from amplifier_modules.files.globs import Matches, name_matcher
+from amplifier_modules.files.opening import check_opened, opened
 from amplifier_modules.files.policy import Guard, Policy
 from amplifier_modules.files.prefilter import loosened, worth_opening
 from amplifier_modules.files.refusals import Refused, explained, nothing_there

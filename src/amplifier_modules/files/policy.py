@@ -92,6 +92,16 @@ class Guard:
             self._denied_identities.isdisjoint(identities)
         )
 
+    def lets_through(self, real: str, identities: Iterable[Identity] = ()) -> bool:
+        """Whether a path may lead through `real` and out again.
+
+        Anywhere else, such a detour would tell what exists there.
+        """
+        if self.denies(real, identities):
+            return False
+        is_above = any(_within(each, _folded(real)) for each in self._allowed or ())
+        return is_above or self._allows(real)
+
     def _allows(self, real: str) -> bool:
         folded = _folded(real)
         return self._allowed is None or any(_within(folded, each) for each in self._allowed)

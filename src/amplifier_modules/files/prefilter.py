@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import os
 import re
-import subprocess
 from collections.abc import Iterator
 
 _MOST_BYTES = 100_000 if os.name == "posix" else 24_000
@@ -60,6 +59,8 @@ def worth_opening(
     program: str, pattern: str, ignore_case: bool, base: str, paths: list[str]
 ) -> set[str]:
     """Those of `paths` (relative to `base`) that may have a match."""
+    import subprocess  # late, because searches start often and not all of them come here
+
     chosen: set[str] = set()
     for batch in _batches(paths):
         command = [program, *_OPTIONS, *(["-i"] if ignore_case else []), "-e", pattern, "--"]

@@ -9,12 +9,13 @@ from typing import Any, ClassVar, NamedTuple
 
 from amplifier_core.models import ToolResult
 
-from amplifier_modules.files.contents import check_opened, opened
-from amplifier_modules.files.folders import Folder, Place, located
+from amplifier_modules.files.folders import Folder, Place, leads_to_folder, located, look
+from amplifier_modules.files.opening import check_opened, opened
 from amplifier_modules.files.policy import Guard
 from amplifier_modules.files.refusals import Refused, explained, nothing_there
 from amplifier_modules.files.shared import FileTools
-from amplifier_modules.files.texts import NotText, Window, read_window
+from amplifier_modules.files.texts import NotText, Window, printable, read_window
+from amplifier_modules.files.walking import folder_at
 from amplifier_modules.files.workspace import Arguments, failed, read_arguments
 
 DEFAULT_LIMIT = 2000
@@ -69,7 +70,7 @@ class ReadTool:
                 if found is None:
                     raise nothing_there()
                 if stat.S_ISDIR(found.st_mode):
-                    return self._listing(place, wanted), None
+                    return self._listing(place, wanted, guard), None
                 window = self._window(place, wanted, guard)
             except OSError as error:
                 raise explained(error, place.real) from error
@@ -81,47 +82,47 @@ class ReadTool:
             size, most = os.fstat(file.fileno()).st_size, self._shared.max_file_size
             if size > most and wanted.limit is None:
                 raise _asks_for_limit(place.real, size, most)
-            limit = DEFAULT_LIMIT if wanted.limit is None else wanted.limit
             try:
-                window = read_window(file, wanted.offset, limit, to_the_end=size <= most)
+                window = read_window(file, wanted.offset, wanted.limit or DEFAULT_LIMIT, size, most)
             except NotText as error:
                 raise not_text(place.real, error) from error
         if window.digest is not None:
             self._shared.memory.keep(place.real, window.digest)
+        elif wanted.limit is None:
+            raise _asks_for_limit(place.real, window.size, most)
         return window
 
-    def _listing(self, place: Place, wanted: _Wanted) -> dict[str, Any]:
-        folder = place.folder
-        with folder if place.name == os.curdir else folder.enter(place.name) as listed:
-            names = _tagged(listed)
+    def _listing(self, place: Place, wanted: _Wanted, guard: Guard) -> dict[str, Any]:
+        with folder_at(place) as listed:
+            names = _tagged(listed, guard)
         start, limit = wanted.offset - 1, wanted.limit or DEFAULT_LIMIT
         shown = names[start : start + limit]
         rest = len(names) - start - len(shown)
         more = [f"... and {rest} more; ask with a higher offset"] if rest > 0 else []
         return {
-            "file_path": place.real,
+            "file_path": printable(place.real),
             "content": "\n".join(shown + more),
             "is_directory": True,
             "entry_count": len(names),
         }
 
 
-def _tagged(folder: Folder) -> list[str]:
+def _tagged(folder: Folder, guard: Guard) -> list[str]:
     """The names in a folder, folders first. A link counts as what it leads to."""
     folders: list[str] = []
     files: list[str] = []
-    for entry in folder.entries():
-        is_folder = entry.kind == "dir" or (
-            entry.kind == "link" and folder.leads_to_folder(entry.name)
-        )
-        (folders if is_folder else files).append(entry.name)
+    for name, kind in folder.entries():
+        if look(folder, name, guard) is None:
+            continue
+        is_folder = kind == "dir" or (kind == "link" and leads_to_folder(folder, name, guard))
+        (folders if is_folder else files).append(printable(name))
     return [f"DIR  {name}" for name in folders] + [f"FILE {name}" for name in files]
 
 
 def _described(path: str, window: Window, wanted: _Wanted) -> dict[str, Any]:
     numbered = enumerate(window.lines, wanted.offset)
     output: dict[str, Any] = {
-        "file_path": path,
+        "file_path": printable(path),
         "content": "\n".join(f"{number:>6}\t{line}" for number, line in numbered),
         "total_lines": window.total,
         "lines_read": len(window.lines),

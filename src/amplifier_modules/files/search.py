@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 from functools import lru_cache
 from typing import Any, ClassVar
@@ -164,8 +165,14 @@ class GrepTool(_SearchTool):
             limit=min(limit or self._most, self._most) if self._most else limit,
             offset=given.number("offset", 0, 0) or 0,
             max_file_size=self._max_file_size,
-            ripgrep=shutil.which("rg"),
+            ripgrep=_ripgrep(),
         )
+
+
+def _ripgrep() -> str | None:
+    """Where the program is; not where a relative entry of PATH leads, which may be the project."""
+    found = shutil.which("rg")
+    return found if found and os.path.isabs(found) else None
 
 
 class GlobTool(_SearchTool):

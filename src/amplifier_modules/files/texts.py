@@ -7,7 +7,6 @@ rather than guessed at: a wrong guess would be written back.
 from __future__ import annotations
 
 import codecs
-import hashlib
 import re
 from collections.abc import Iterator
 from typing import BinaryIO, NamedTuple
@@ -102,12 +101,17 @@ class Window(NamedTuple):
     """Bytes read."""
 
 
-def read_window(file: BinaryIO, first: int, count: int, to_the_end: bool) -> Window:
+def read_window(file: BinaryIO, first: int, count: int, length: int, most: int) -> Window:
     """Lines `first` (from 1) and on, never with more in memory than these.
+
+    A file of `length` bytes is read to its end if these are at most `most`. One that turns out
+    to be longer than both, as it grows or never told, is not read any further.
 
     Raises:
         NotText: what was read is binary or in another encoding.
     """
+    import hashlib  # late, because searches start often and need none
+
     digest, size = hashlib.sha256(), 0
 
     def pieces() -> Iterator[bytes]:
@@ -122,7 +126,7 @@ def read_window(file: BinaryIO, first: int, count: int, to_the_end: bool) -> Win
     lines = _Lines(first, count)
     for text in _text_pieces(pieces(), encoding_of(start)):
         lines.feed(text)
-        if not to_the_end and lines.is_full:
+        if (length > most and lines.is_full) or size > max(length, most):
             return Window(lines.kept, None, None, size)
     lines.finish()
     return Window(lines.kept, lines.ended, digest.hexdigest(), size)
@@ -168,6 +172,11 @@ class _Lines:
         if self._first <= self.ended <= self._last:
             self.kept.append(shortened(self._line, self._length))
         self._line, self._length = "", 0
+
+
+def printable(name: str) -> str:
+    """A file name for a message: bytes that are no text, which no JSON can carry, become `?`."""
+    return name.encode("utf-8", "replace").decode()
 
 
 def shortened(line: str, length: int | None = None) -> str:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from contextlib import ExitStack, suppress
+from contextlib import suppress
 from typing import NamedTuple
 
-from amplifier_modules.files.folders import Entry, Folder, Kind, Place
+from amplifier_modules.files.folders import Entry, Folder, Kind, Place, leads_to_folder, look
 from amplifier_modules.files.globs import Matches
-from amplifier_modules.files.policy import Guard, identity
+from amplifier_modules.files.policy import Guard
 from amplifier_modules.files.refusals import nothing_there
 
 
@@ -28,37 +28,46 @@ class Found(NamedTuple):
 
 def walk(base: Folder, guard: Guard, excluded: Matches) -> Iterator[Found]:
     """All that is below `base` and may be touched, folders before what is in them."""
-    with ExitStack() as opened:
-        pending = [(base, "", iter(base.entries()))]
+    pending: list[tuple[Folder, str, Iterator[Entry]]] = [(base, "", iter(base.entries()))]
+    try:
         while pending:
             folder, above, entries = pending[-1]
             entry = next(entries, None)
             if entry is None:
                 pending.pop()
-                if folder is not base:
-                    folder.close()
+                _close(folder, base)
                 continue
             path = f"{above}{entry.name}"
-            found = None if excluded(path) else _look(folder, entry, path, guard)
+            found = None if excluded(path) else _found(folder, entry, path, guard)
             if found is None:
                 continue
             yield found
             if entry.kind == "dir":
                 with suppress(OSError):
-                    inner = opened.enter_context(folder.enter(entry.name))
-                    pending.append((inner, f"{path}/", iter(inner.entries())))
+                    inner = folder.enter(entry.name)
+                    pending.append((inner, f"{path}/", _entries(inner)))
+    finally:
+        for folder, *_ in pending:
+            _close(folder, base)
 
 
-def _look(folder: Folder, entry: Entry, path: str, guard: Guard) -> Found | None:
-    try:
-        about = folder.stat(entry.name)
-    except OSError:
-        return None  # gone again
-    if guard.denies(folder.path(entry.name), {identity(about)}):
+def _entries(folder: Folder) -> Iterator[Entry]:
+    with suppress(OSError):
+        yield from folder.entries()
+
+
+def _close(folder: Folder, base: Folder) -> None:
+    if folder is not base:
+        folder.close()
+
+
+def _found(folder: Folder, entry: Entry, path: str, guard: Guard) -> Found | None:
+    about = look(folder, entry.name, guard)
+    if about is None:
         return None
     kind = entry.kind
     if kind == "link":
-        kind = "dir" if folder.leads_to_folder(entry.name) else "file"
+        kind = "dir" if leads_to_folder(folder, entry.name, guard) else "file"
     return Found(path, kind, entry.kind == "link", about.st_size, about.st_mtime_ns)
 
 

@@ -20,7 +20,8 @@ def main() -> None:
         answer: dict[str, Any] = {"found": _found(question)}
     except Refused as refusal:
         answer = {"refused": refusal.message, "kind": refusal.kind}
-    json.dump(answer, sys.stdout)
+    # Names that are no text would come out as halves of characters, which no JSON can carry on.
+    sys.stdout.buffer.write(json.dumps(answer, ensure_ascii=False).encode("utf-8", "replace"))
 
 
 def _found(question: dict[str, Any]) -> dict[str, Any]:

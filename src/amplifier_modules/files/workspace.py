@@ -8,6 +8,7 @@ from typing import Any
 
 from amplifier_core.models import ToolResult
 
+from amplifier_modules.files.folders import refuse_unusable
 from amplifier_modules.files.refusals import Refused
 
 
@@ -29,10 +30,11 @@ class Workspace:
         """The absolute path that `path` means. Its `..` and links are left for the walk.
 
         Raises:
-            Refused: it is a mention that leads nowhere.
+            Refused: it is a mention that leads nowhere, or no path at all.
         """
         if path.startswith("@"):
             path = self._mentioned(path)
+        refuse_unusable(path)
         return os.path.join(self.base, os.path.expanduser(path))
 
     def _mentioned(self, mention: str) -> str:

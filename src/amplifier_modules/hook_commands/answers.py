@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from difflib import get_close_matches
 from typing import Any, Literal, NamedTuple
 
@@ -14,7 +13,7 @@ from amplifier_modules.hook_commands.process import Finished
 _BLOCKED = 2
 _LONGEST_REASON = 2000
 _NO_REASON = "The hook gave no reason."
-_FENCE = re.compile(r"\A\s*```(?:json)?\s*\n(.*?)\n?\s*```\s*\Z", re.DOTALL)
+_FENCE = "```"
 
 
 class Failure(Exception):
@@ -73,8 +72,10 @@ def from_model(text: str) -> Said:
     Raises:
         Failure: it is none.
     """
-    fenced = _FENCE.match(text)
-    answer = _parsed(fenced[1] if fenced else text, "The model answered")
+    text = text.strip()
+    if text.startswith(_FENCE) and text.endswith(_FENCE):
+        text = text.strip("`").removeprefix("json")
+    answer = _parsed(text, "The model answered")
     if answer.decision is None:
         raise Failure("The model's answer has no 'decision'.")
     return _said(answer)
@@ -82,8 +83,9 @@ def from_model(text: str) -> Said:
 
 def _parsed(text: str, who: str) -> _Answer:
     try:
-        content = json.loads(text)
-    except (json.JSONDecodeError, RecursionError):
+        content = json.loads(text, object_pairs_hook=_object)
+        json.dumps(content, ensure_ascii=False).encode()  # fails at half of a surrogate pair
+    except (ValueError, RecursionError):
         content = None
     if not isinstance(content, dict):
         raise Failure(f"{who} something that is no JSON object. Only a decision is expected there.")
@@ -91,6 +93,13 @@ def _parsed(text: str, who: str) -> _Answer:
         return _Answer.model_validate(content)
     except ValidationError as error:
         raise Failure(f"{who} a wrong decision: {_problem(error.errors()[0])}") from None
+
+
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """An object whose keys are there once: of two decisions, the first would be lost."""
+    if len(dict(pairs)) < len(pairs):
+        raise ValueError("A key is there twice.")
+    return dict(pairs)
 
 
 def _problem(error: Any) -> str:

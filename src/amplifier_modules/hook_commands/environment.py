@@ -8,11 +8,15 @@ from fnmatch import fnmatchcase
 
 _SECRET_WORD = (
     r"api_?keys?|keys?|tokens?|secrets?|passw(?:or)?ds?|passphrases?|pwd|pass|pat|"
-    r"credentials?|creds?|auth|authorization|private|cookies?|sessions?|dsn"
+    r"credentials?|creds?|auth|authorization|private|cookies?|sessions?|dsn|jwt|bearer"
 )
 _SECRET_NAME = re.compile(rf"(?:^|[_\-.])(?:{_SECRET_WORD})(?:$|[_\-.\d])", re.IGNORECASE)
-_SECRET_ENDING = re.compile(r"(?:key|token|secret|password)$", re.IGNORECASE)
-_LOGIN_IN_URL = re.compile(r"://[^/\s:@]*:[^/\s@]+@")
+_SECRET_ENDING = re.compile(
+    r"(?:key|token|secret|pass(?:w(?:or)?d|phrase)?|pwd|credential)s?\d*$", re.IGNORECASE
+)
+# In a web address, even what stands in the place of the user's name is a token as a rule.
+_LOGIN = r"(?:(?<=https://)|(?<=http://)|[^/\s:@]*:)[^/\s@]+"
+_LOGIN_IN_URL = re.compile(rf"://{_LOGIN}@")
 _HARMLESS = frozenset({"PWD", "OLDPWD"})
 
 _MASK = "***"
@@ -23,7 +27,7 @@ _IN_COMMANDS = (
     ),
     (re.compile(r"(?i)(--?[\w\-]*(?:key|token|secret|password|auth)\s+)[^\s'\"]+"), r"\1"),
     (re.compile(r"(?i)(bearer\s+)[^\s'\"]+"), r"\1"),
-    (re.compile(r"(://)[^/\s:@]*:[^/\s@]+(?=@)"), r"\1"),
+    (re.compile(rf"(://){_LOGIN}(?=@)"), r"\1"),
 )
 
 

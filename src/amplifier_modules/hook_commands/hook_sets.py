@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import re
 from collections.abc import Mapping
 from difflib import get_close_matches
@@ -12,6 +13,8 @@ from typing import Annotated, Any, Literal, NamedTuple
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from amplifier_modules.hook_commands.hook_events import HOOK_EVENTS, HookEvent
+
+logger = logging.getLogger(__name__)
 
 # How people coming from other agents call the tools that have another name here.
 _ALSO_CALLED = {
@@ -138,13 +141,17 @@ def _unknown(what: str, name: str, known: tuple[str, ...]) -> str:
 
 def _matches(matcher: str, name: str) -> bool:
     pattern = _compiled(matcher)
-    return matcher == name if pattern is None else pattern.fullmatch(name) is not None
+    if pattern is None:
+        return matcher.casefold() == name.casefold()
+    return pattern.fullmatch(name) is not None
 
 
 @lru_cache
 def _compiled(matcher: str) -> re.Pattern[str] | None:
     """None for what is no regular expression; it is compared as it stands."""
     try:
-        return re.compile(matcher, re.IGNORECASE)
-    except re.error:
+        # A name with a line break must not slip through `.*`.
+        return re.compile(matcher, re.IGNORECASE | re.DOTALL)
+    except re.error as error:
+        logger.warning("The matcher %r is no regular expression (%s)", matcher, error)
         return None

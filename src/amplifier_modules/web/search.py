@@ -97,7 +97,9 @@ def _result(found: Any) -> dict[str, str] | None:
         return None
     snippet = next((found[key] for key in SNIPPET_KEYS if isinstance(found.get(key), str)), "")
     title = found.get("title")
-    return {"title": title if isinstance(title, str) else "", "url": url, "snippet": snippet}
+    result = {"title": title if isinstance(title, str) else "", "url": url, "snippet": snippet}
+    # JSON may spell half of a surrogate pair, which nobody could pass on.
+    return {key: text.encode("utf-8", "replace").decode() for key, text in result.items()}
 
 
 async def no_backend(query: str, max_results: int) -> list[Any]:

@@ -133,16 +133,39 @@ async def test_the_limit_on_depth_holds_for_children_that_the_app_runs() -> None
 
 
 async def test_the_app_is_asked_to_let_a_child_go_on() -> None:
-    app = App({"output": "more", "session_id": "root-1_reader"})
+    child = "root-0123456789abcdef_my-reader"
+    app = App({"output": "more", "session_id": child})
 
     async with world() as stage:
         stage.session.coordinator.register_capability("session.resume", app.resume)
-        result = await stage.run(instruction="x", session_id="root-1_reader")
-        foreign = await stage.run(instruction="x", session_id="elsewhere-1_reader")
+        result = await stage.run(instruction="x", session_id=child)
 
-    assert result.output == {"response": "more", "session_id": "root-1_reader"}
-    assert app.asked == [{"sub_session_id": "root-1_reader", "instruction": "x"}]
-    assert "There is no child session 'elsewhere-1_reader'" in str(foreign.output)
+    assert result.output == {"response": "more", "session_id": child}
+    assert app.asked == [{"sub_session_id": child, "instruction": "x"}]
+
+
+@pytest.mark.parametrize(
+    "session_id",
+    [
+        "elsewhere-0123456789abcdef_reader",
+        "root",
+        "root-2",
+        "root-2-0123456789abcdef_reader",
+        "root-/../../elsewhere",
+        "root-0123456789abcdef_reader/../../elsewhere",
+        "root-0123456789abcdef_reader\nx",
+        "root-0123456789abcdef_reader-0123456789abcdef_reader",
+    ],
+)
+async def test_the_app_is_never_asked_for_a_session_that_is_no_child(session_id: str) -> None:
+    app = App({"output": "more"})
+
+    async with world() as stage:
+        stage.session.coordinator.register_capability("session.resume", app.resume)
+        result = await stage.run(instruction="x", session_id=session_id)
+
+    assert app.asked == []
+    assert f"There is no child session {session_id!r}" in str(result.output)
 
 
 async def test_an_app_that_takes_too_long_is_not_waited_for() -> None:

@@ -153,6 +153,18 @@ async def test_the_first_preference_that_can_be_met_counts(preferences: Any, con
     assert await chosen(preferences) == config
 
 
+@pytest.mark.parametrize("priority", ["5", "high", None])
+async def test_a_preference_is_met_whatever_the_priorities_look_like(priority: Any) -> None:
+    async with world(Choosy(), agents={"a": {}}) as stage:
+        other = {"module": "provider-other", "config": {"priority": priority}}
+        stage.session.coordinator.config["providers"].append(other)
+        result = await stage.run(
+            instruction="x", agent="a", provider_preferences=[{"provider": "brain"}]
+        )
+
+    assert result.success, result.output
+
+
 async def test_an_agents_own_preference_counts_if_the_caller_has_none() -> None:
     agent = {"provider_preferences": [{"provider": "brain", "model": "tiny"}]}
 

@@ -302,6 +302,24 @@ def test_an_agent_may_call_only_those_agents_that_its_rule_names(
     assert list(child.plan["agents"]) == kept
 
 
+@pytest.mark.parametrize(
+    "agent",
+    [
+        {"session": "x"},
+        {"session": {"orchestrator": {"config": ["a"]}}},
+        {"agents": [["a"]]},
+        {"tools": [{"module": "tool-files", "config": "x"}]},
+        {"provider_preferences": ["brain"]},
+        {"provider_preferences": {"provider": "brain"}},
+    ],
+)
+async def test_parts_of_an_agent_that_make_no_sense_are_passed_over(agent: dict[str, Any]) -> None:
+    async with world(agents={"a": agent}, tools=TOOLS) as stage:
+        result = await stage.run(instruction="x", agent="a")
+
+    assert result.success, result.output
+
+
 ids = st.sampled_from(
     ["tool-a", "tool-b", "tool-task", "a", "hooks-approval", "hooks-x", "hook-y", "hooks-redaction"]
 )

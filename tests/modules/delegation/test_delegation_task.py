@@ -267,12 +267,13 @@ async def test_nothing_of_a_child_is_kept_alive_by_its_parent() -> None:
         assert stage.child().get("providers") == {}
 
 
-async def test_the_cost_of_children_is_added_up_for_the_session() -> None:
-    def priced(text: str) -> Any:
-        usage = {"input_tokens": 1, "output_tokens": 1, "total_tokens": 2, "cost_usd": "0.25"}
-        return says(text).model_copy(update={"usage": usage})
+def priced(response: Any) -> Any:
+    usage = {"input_tokens": 1, "output_tokens": 1, "total_tokens": 2, "cost_usd": "0.25"}
+    return response.model_copy(update={"usage": usage})
 
-    brain = Brain(one=[priced("1")], two=[priced("2")])
+
+async def test_the_cost_of_children_is_added_up_for_the_session() -> None:
+    brain = Brain(one=[priced(says("1"))], two=[priced(says("2"))])
     async with world(brain) as stage:
         coordinator = stage.session.coordinator
         before = await coordinator.collect_contributions("session.cost")
@@ -282,6 +283,34 @@ async def test_the_cost_of_children_is_added_up_for_the_session() -> None:
 
     assert before == []
     assert str(after["cost_usd"]) == "0.50"
+
+
+async def test_what_a_child_spent_before_it_failed_is_counted() -> None:
+    brain = Brain(one=[priced(calls("task", instruction="x")), RuntimeError("down")])
+    async with world(brain) as stage:
+        result = await stage.run(instruction="one", agent="reader")
+        (cost,) = await stage.session.coordinator.collect_contributions("session.cost")
+
+    assert not result.success
+    assert str(cost["cost_usd"]) == "0.25"
+
+
+async def test_what_children_of_children_spent_is_counted() -> None:
+    handed_on = priced(calls("task", instruction="two", agent="reader"))
+    brain = Brain(one=[handed_on, priced(says("1"))], two=[priced(says("2"))])
+    async with world(brain, max_recursion_depth=2) as stage:
+        await stage.run(instruction="one", agent="reader")
+        (cost,) = await stage.session.coordinator.collect_contributions("session.cost")
+
+    assert str(cost["cost_usd"]) == "0.75"
+
+
+async def test_the_name_of_an_agent_makes_a_session_id_that_is_a_file_name() -> None:
+    name = "team:../re\0ad\rer" + "x" * 300
+    async with world(agents={name: {}}) as stage:
+        result = await stage.run(instruction="x", agent=name)
+
+    assert re.fullmatch(r"root-[0-9a-f]{16}_team-\.\.-re-ad-erx{48}", result.output["session_id"])
 
 
 async def test_a_child_can_be_asked_again_and_remembers() -> None:

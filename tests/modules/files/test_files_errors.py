@@ -65,7 +65,7 @@ READ: list[tuple[JsonDict, str]] = [
     ({"file_path": "x", "offset": 0}, "'offset' has to be a whole number from 1 on. Correct it."),
     ({"file_path": "x", "limit": True}, "'limit' has to be a whole number from 1 on. Correct it."),
     ({"file_path": "@nobody:x"}, "Nothing is known as '@nobody:x'. Use a plain path."),
-    ({"file_path": "a\0"}, "'{place}/a\\x00' contains a NUL character. Take it out."),
+    ({"file_path": "a\0"}, "'a\\x00' contains a NUL character. Take it out."),
     ({"file_path": "gone.txt"}, MISSING),
     (
         {"file_path": "text.txt/x"},

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from helpers_files import done, refusal, search_tools
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from amplifier_modules.files.globs import path_matcher
@@ -157,7 +157,9 @@ def test_a_path_without_special_characters_matches_itself(path: str) -> None:
     assert not path_matcher(path)("/".join([*parts, "more"]))
 
 
-@given(pattern=st.text("ab*?[]{},!^-\\/", max_size=10))
+@example("[?--]")
+@example("[a&&b||c~~d]")
+@given(pattern=st.text("ab*?[]{},!^-\\/&|~", max_size=10))
 def test_any_pattern_is_understood_or_refused(pattern: str) -> None:
     with suppress(Refused):
         assert path_matcher(pattern)("ab") in (True, False)

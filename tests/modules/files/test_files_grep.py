@@ -235,14 +235,3 @@ async def test_a_part_of_the_config_for_one_tool_wins(tree: Path) -> None:
 
     assert found == [str(tree / "a.py"), str(tree / "src/node_modules/d.js")]
     assert listed == str(tree / "docs")
-
-
-async def test_names_that_are_not_unicode_are_found(tmp_path: Path) -> None:
-    name = os.fsdecode(b"caf\xe9.txt")
-    try:
-        (tmp_path / name).write_text("needle")
-    except OSError:
-        pytest.skip("this file system takes Unicode names only")
-    call = await search_tools(tmp_path)
-
-    assert (await done(call("grep", pattern="needle")))["files"] == [str(tmp_path / name)]

@@ -208,6 +208,8 @@ async def test_another_spelling_of_a_name_reaches_a_denied_folder_nowhere(projec
     [
         ("a\0b", "contains a NUL character. Take it out."),
         ("a\ud800b", "has a character that no file name has. Take it out."),
+        ("~a\0b", "contains a NUL character. Take it out."),
+        ("~\ud800", "has a character that no file name has. Take it out."),
         ("x" * 300, "is longer than the system allows. Use a shorter path."),
         ("d/" * 3000 + "f", "is longer than the system allows. Use a shorter path."),
     ],
@@ -239,7 +241,7 @@ PARTS = st.sampled_from(
 
 
 @needs_links
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=70, deadline=None)
 @given(parts=st.lists(PARTS, min_size=1, max_size=9))
 async def test_no_mixture_of_parts_and_links_reaches_a_secret(
     tmp_path_factory: pytest.TempPathFactory, parts: list[str]
@@ -309,7 +311,7 @@ async def test_a_link_swapped_in_meanwhile_reveals_and_changes_nothing(
     call = await confined(project)
 
     with swapping(project / "src", project / "aside", outside):
-        for number in range(150):
+        for number in range(100):
             result = await call("read_file", file_path="src/secret.txt")
             assert SECRET not in str(result)
             if holds:
@@ -326,12 +328,12 @@ async def test_a_search_follows_no_link_that_is_swapped_in(project: Path) -> Non
     call = await search_tools(project, allowed_paths=["."], denied_read_paths=["keys"])
 
     with swapping(project / "src", project / "aside", project.parent / "outside"):
-        for _ in range(10):
+        for _ in range(6):
             result = await call("grep", pattern="SECRET|harmless", output_mode="content")
             assert SECRET not in str(result)
 
 
-@pytest.mark.parametrize("path", ESCAPES)
+@pytest.mark.parametrize("path", ESCAPES[::5])
 async def test_both_modules_refuse_the_same_paths(project: Path, path: str) -> None:
     files = await confined(project)
     search = await search_tools(project, allowed_paths=["."], denied_read_paths=["keys"])

@@ -31,6 +31,9 @@ HITS = [
     ("Edit|Write", "write_file"),
     ("edit", "edit_file"),
     ("[broken", "[broken"),
+    ("[Broken", "[broken"),
+    (".*", "two\nlines"),
+    ("mcp_.*", "mcp_\nx"),
 ]
 MISSES = [
     ("bas", "bash"),
@@ -247,6 +250,8 @@ async def test_a_prompt_may_say_where_the_event_goes(tmp_path: Path) -> None:
         ([Judge("{}")], "The model's answer has no 'decision'."),
         ([Judge(RuntimeError("down"))], "The model could not be asked: RuntimeError: down"),
         ([Judge("")], "It gave no answer within 0.5 s."),
+        ([Judge("```\n" + "\n" * 20_000 + "x")], "something that is no JSON object."),
+        ([Judge('{"decision": "block", "decision": "approve"}')], "no JSON object."),
     ],
 )
 async def test_a_model_that_gives_no_decision_denies(

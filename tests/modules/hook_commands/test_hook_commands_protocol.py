@@ -116,7 +116,10 @@ async def test_the_command_knows_project_hooks_folder_and_session(tmp_path: Path
 
 @pytest.mark.parametrize(
     "name",
-    ["OPENAI_API_KEY", "GITHUB_TOKEN", "DB_PASSWORD", "MYAPIKEY", "SSH_AUTH_SOCK", "AWS_SECRET_2"],
+    [
+        *("OPENAI_API_KEY", "GITHUB_TOKEN", "DB_PASSWORD", "MYAPIKEY", "SSH_AUTH_SOCK"),
+        *("AWS_SECRET_2", "SSHPASS", "dbPasswd", "APIKEY2", "JWT"),
+    ],
 )
 async def test_variables_named_like_secrets_are_kept_from_commands(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
@@ -132,10 +135,13 @@ async def test_variables_named_like_secrets_are_kept_from_commands(
     assert "hush-hush" not in seen
 
 
-async def test_an_address_with_a_password_is_kept_from_commands(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(
+    "address", ["postgres://me:hush-hush@host/db", "https://hush-hush@host.example/repository"]
+)
+async def test_an_address_with_a_login_is_kept_from_commands(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, address: str
 ) -> None:
-    monkeypatch.setenv("DATABASE", "postgres://me:hush-hush@host/db")
+    monkeypatch.setenv("DATABASE", address)
     write_hooks(tmp_path, PreToolUse=group("env > seen"))
 
     await on_tool(tmp_path)
@@ -164,6 +170,10 @@ FAILING: dict[str, tuple[dict[str, Any], str]] = {
     "a hang": (command("sleep 60", timeout=0.2), "It gave no answer within 0.2 s."),
     "text": (command("echo all fine"), "It printed something that is no JSON object."),
     "half an object": (command("printf '{\"decision\":'"), "no JSON object"),
+    "two decisions": (
+        command("""echo '{"decision": "block", "decision": "approve"}'"""), "no JSON object"
+    ),
+    "half a character": (command("""echo '{"reason": "\\ud800"}'"""), "no JSON object"),
     "a list": (command("echo '[]'"), "no JSON object"),
     "an unknown decision": (command(says(decision="deny")), "'decision': Input should be"),
     "a misspelt key": (command(says(decison="block")), "Did you mean 'decision'?"),

@@ -55,6 +55,16 @@ async def test_the_engine_may_be_named_and_its_address_may_have_a_query() -> Non
     assert result.output["count"] == 2
 
 
+async def test_halves_of_characters_in_results_are_replaced() -> None:
+    odd = {"title": "a\ud800", "url": "https://one.example/\udfff", "content": "b\ud800"}
+    async with serve({QUERY: as_json({"results": [odd]})}) as server:
+        result = await search("two wörds", search_url=server.url("/search"))
+
+    assert result.output["results"] == [
+        {"title": "a?", "url": "https://one.example/?", "snippet": "b?"}
+    ]
+
+
 async def test_no_results_are_no_failure() -> None:
     async with serve({"/?q=a&format=json": as_json({"results": []})}) as server:
         result = await search("a", search_url=server.url())
