@@ -15,6 +15,7 @@ from copy import deepcopy
 from dataclasses import dataclass, is_dataclass
 from enum import Enum
 from functools import cache
+from itertools import takewhile
 from pathlib import Path
 from types import ModuleType
 
@@ -129,22 +130,21 @@ def fields_of(kind: type) -> list[Member]:
 
 def _own_fields(kind: type) -> Iterator[Member]:
     node, module = class_of(kind), home_of(kind)
-    for statement, following in zip(node.body, [*node.body[1:], None], strict=True):
+    for statement in node.body:
         if isinstance(statement, ast.AnnAssign) and isinstance(statement.target, ast.Name):
             yield Member(
                 statement.target.id,
                 spelled(statement.annotation, module),
                 _default(statement.value, module),
-                " ".join(_string(following).split()),
+                note_above(statement, module),
             )
 
 
-def _string(statement: ast.stmt | None) -> str:
-    """The text of a statement that is nothing but a string, as written under a field."""
-    match statement:
-        case ast.Expr(value=ast.Constant(value=str(text))):
-            return text
-    return ""
+def note_above(statement: ast.stmt, module: ModuleType) -> str:
+    """The text of the `#:` lines above a field or a constant."""
+    lines = inspect.getsource(module).splitlines()[: statement.lineno - 1]
+    notes = takewhile(lambda line: line.lstrip().startswith("#:"), reversed(lines))
+    return " ".join(reversed([line.strip().removeprefix("#:").strip() for line in notes]))
 
 
 def _default(value: ast.expr | None, module: ModuleType) -> str | None:
@@ -327,14 +327,14 @@ def _is_public(method: str) -> bool:
 
 
 def _aliases(module: ModuleType) -> Iterator[Row]:
-    body = tree_of(module).body
-    for statement, following in zip(body, [*body[1:], None], strict=True):
+    for statement in tree_of(module).body:
+        text = note_above(statement, module)
         match statement:
-            case ast.Assign(targets=[ast.Name(id=name)], value=value) if _string(following):
+            case ast.Assign(targets=[ast.Name(id=name)], value=value) if text:
                 if isinstance(value, ast.Subscript) and ast.unparse(value.value) == "Annotated":
                     assert isinstance(value.slice, ast.Tuple)
                     value = value.slice.elts[0]
-                yield code(name), code(spelled(value, module)), " ".join(_string(following).split())
+                yield code(name), code(spelled(value, module)), text
 
 
 # -- errors ---------------------------------------------------------------------------

@@ -29,8 +29,8 @@ class Entry(NamedTuple):
     """One module of the plan."""
 
     kind: Kind
+    #: Its place in the plan, as `tools[2]`; for messages.
     where: str
-    """Its place in the plan, as `tools[2]`; for messages."""
     module: str
     source: Any
     config: dict[str, Any]

@@ -7,8 +7,8 @@ from typing import Any, TypeGuard
 
 from .coordinator import SINGLE_SLOTS, ModuleCoordinator
 
+#: Mount point, name (None in a single slot), module.
 Installed = tuple[str, str | None, Any]
-"""Mount point, name (None in a single slot), module."""
 
 SYSTEMS = ("approval_system", "display_system")
 

@@ -124,18 +124,18 @@ class ModuleCoordinator:
     session: Any = _read_only("_session")
     session_id: str = _read_only("_session_id")
     parent_id: str | None = _read_only("_parent_id")
+    #: The mount plan: the session's own object, so later changes are seen.
     config: Any = _read_only("_config")
-    """The mount plan: the session's own object, so later changes are seen."""
     hooks: HookRegistry = _read_only("_hooks")
     cancellation: CancellationToken = _read_only("_cancellation")
+    #: Contributors by channel, each as `{"name": ..., "callback": ...}`.
     channels: dict[str, list[dict[str, Any]]] = _read_only("_channels")
-    """Contributors by channel, each as `{"name": ..., "callback": ...}`."""
     _cleanup_fns: list[Callable[[], Any]] = _read_only("_cleanups")
 
+    #: A dict that modules share; the kernel never looks into it.
     session_state: dict[str, Any] = _replaceable_dict("_session_state")
-    """A dict that modules share; the kernel never looks into it."""
+    #: The live slots. Changing them directly is allowed and takes effect at once.
     mount_points: dict[str, Any] = _replaceable_dict("_mount_points")
-    """The live slots. Changing them directly is allowed and takes effect at once."""
 
     @property
     def injection_budget_per_turn(self) -> int | None:

@@ -35,8 +35,8 @@ class ToolCallScope(NamedTuple):
     """The tool call that the running code serves."""
 
     call_id: str
+    #: The same for every attempt at this call, so that a retry can be told from a repetition.
     idempotency_key: str
-    """The same for every attempt at this call, so that a retry can be told from a repetition."""
 
 
 tool_call: ContextVar[ToolCallScope | None] = ContextVar("amplifier_tool_call", default=None)

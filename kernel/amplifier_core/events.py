@@ -21,11 +21,11 @@ class EventInfo(NamedTuple):
     when: str
 
 
+#: What the kernel adds to the fields of any event that somebody listens to.
 every_event_fields = ("session_id", "parent_id", "timestamp")
-"""What the kernel adds to the fields of any event that somebody listens to."""
 
+#: All canonical events by name, in their canonical order.
 catalog: dict[str, EventInfo] = {}
-"""All canonical events by name, in their canonical order."""
 
 
 def _event(name: str, emitter: Emitter, fields: str, when: str) -> str:

@@ -125,10 +125,10 @@ class ApprovalRequest(LazyModel):
     tool_name: str
     action: str
     details: dict[str, Any] = Field(default_factory=dict)
+    #: By convention low, medium, high or critical.
     risk_level: str
-    """By convention low, medium, high or critical."""
+    #: Seconds to wait for a person; None waits for ever.
     timeout: float | None = Field(None, gt=0)
-    """Seconds to wait for a person; None waits for ever."""
 
 
 class ApprovalResponse(LazyModel):
@@ -136,8 +136,8 @@ class ApprovalResponse(LazyModel):
 
     approved: bool
     reason: str | None = None
+    #: Apply this answer to the same question from now on.
     remember: bool = False
-    """Apply this answer to the same question from now on."""
 
 
 class ApprovalProvider(Protocol):

@@ -9,8 +9,8 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, BeforeValidator, Field, PlainSerializer
 
+#: Who a block is meant for; None leaves it to the application.
 Visibility = Literal["internal", "developer", "user"] | None
-"""Who a block is meant for; None leaves it to the application."""
 
 
 def _refuse_float(value: Any) -> Any:
@@ -20,12 +20,12 @@ def _refuse_float(value: Any) -> Any:
     return value
 
 
+#: US dollars, dumped as text in every mode. None means unknown; zero means free.
 Cost = Annotated[
     Decimal | None,
     BeforeValidator(_refuse_float),
     PlainSerializer(str, return_type=str, when_used="unless-none"),
 ]
-"""US dollars, dumped as text in every mode. None means unknown; zero means free."""
 
 
 class LazyModel(BaseModel, defer_build=True):
@@ -52,11 +52,11 @@ class ThinkingBlock(_WireModel):
 
     type: Literal["thinking"] = "thinking"
     thinking: str
+    #: The vendor's proof of origin; must go back unchanged on the next turn.
     signature: str | None = None
-    """The vendor's proof of origin; must go back unchanged on the next turn."""
     visibility: Visibility = None
+    #: Reasoning state of vendors that keep it on the client, to be sent back as is.
     content: list[Any] | None = None
-    """Reasoning state of vendors that keep it on the client, to be sent back as is."""
 
 
 class RedactedThinkingBlock(_WireModel):
@@ -104,11 +104,11 @@ class ReasoningBlock(_WireModel):
 
 
 _Thought = ThinkingBlock | RedactedThinkingBlock | ReasoningBlock
+#: Any content block, told apart by its `type`.
 ContentBlockUnion = Annotated[
     TextBlock | ImageBlock | ToolCallBlock | ToolResultBlock | _Thought,
     Field(discriminator="type"),
 ]
-"""Any content block, told apart by its `type`."""
 
 
 class Message(_WireModel):
@@ -117,8 +117,8 @@ class Message(_WireModel):
     role: Literal["system", "developer", "user", "assistant", "function", "tool"]
     content: str | list[ContentBlockUnion]
     name: str | None = None
+    #: On a `tool` message: the call that it answers.
     tool_call_id: str | None = None
-    """On a `tool` message: the call that it answers."""
     metadata: dict[str, Any] | None = None
 
 
@@ -146,13 +146,13 @@ class ResponseFormatJsonSchema(LazyModel):
     """JSON that satisfies a schema."""
 
     type: Literal["json_schema"] = "json_schema"
+    #: Read as `json_schema`; written as `schema` when dumped by alias.
     json_schema: dict[str, Any] = Field(serialization_alias="schema")
-    """Read as `json_schema`; written as `schema` when dumped by alias."""
     strict: bool | None = None
 
 
+#: The shape the answer should have.
 ResponseFormat = ResponseFormatText | ResponseFormatJson | ResponseFormatJsonSchema
-"""The shape the answer should have."""
 
 
 class ChatRequest(_WireModel):
@@ -171,8 +171,8 @@ class ChatRequest(_WireModel):
     tool_choice: str | dict[str, Any] | None = None
     stop: list[str] | None = None
     reasoning_effort: str | None = None
+    #: Seconds the provider may take.
     timeout: float | None = None
-    """Seconds the provider may take."""
 
 
 class ToolCall(_WireModel):

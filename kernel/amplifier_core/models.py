@@ -78,12 +78,12 @@ class ToolResult(LazyModel, hide_input_in_errors=True, validate_assignment=True)
     """What a tool answers. A failure that the model can deal with is a result as well."""
 
     success: bool = True
+    #: What the model reads; filled from the error's `message` if a failure gives none.
     output: Any | None = None
-    """What the model reads; filled from the error's `message` if a failure gives none."""
+    #: `message`, and usually `type`.
     error: dict[str, Any] | None = None
-    """`message`, and usually `type`."""
+    #: Text and inline base64 images for models that can see.
     content: list[TextBlock | ImageBlock] | None = None
-    """Text and inline base64 images for models that can see."""
 
     _check_content = field_validator("content", mode="before")(_plain_content)
     _dump_content = field_serializer("content")(_plain_content)
@@ -136,8 +136,8 @@ class ContextInjection(LazyModel, revalidate_instances="always"):
 
     content: str
     role: Literal["system", "user", "assistant"] = "system"
+    #: Only for the next request; never stored in the context.
     ephemeral: bool = False
-    """Only for the next request; never stored in the context."""
     append_to_last_tool_result: bool = False
     hook_name: str = "unknown"
     event: str = ""
@@ -155,27 +155,27 @@ class HookResult(LazyModel):
     """What a hook answers to an event."""
 
     action: Literal["continue", "deny", "modify", "inject_context", "ask_user"] = "continue"
+    #: With `modify`: the event's data from here on.
     data: dict[str, Any] | None = None
-    """With `modify`: the event's data from here on."""
     reason: str | None = None
     context_injection: str | None = None
     context_injection_role: Literal["system", "user", "assistant"] = "system"
     ephemeral: bool = False
     approval_prompt: str | None = None
+    #: None offers Allow and Deny.
     approval_options: list[str] | None = None
-    """None offers Allow and Deny."""
+    #: Seconds until `approval_default` is taken.
     approval_timeout: float = 300.0
-    """Seconds until `approval_default` is taken."""
     approval_default: Literal["allow", "deny"] = "deny"
     suppress_output: bool = False
     user_message: str | None = None
     user_message_level: Literal["info", "warning", "error"] = "info"
     user_message_source: str | None = None
     append_to_last_tool_result: bool = False
+    #: Every injection of an event in order; the single fields above show them merged.
     context_injections: list[ContextInjection] = Field(default_factory=list)
-    """Every injection of an event in order; the single fields above show them merged."""
+    #: What other handlers of the event told the user, beside this result. Never dumped.
     user_messages: list[UserMessage] = Field(default_factory=list, exclude=True, repr=False)
-    """What other handlers of the event told the user, beside this result. Never dumped."""
 
     if not TYPE_CHECKING:
 
@@ -250,11 +250,11 @@ class ModelInfo(_Named):
 
     context_window: int
     max_output_tokens: int
+    #: Names from `capabilities`, or a provider's own.
     capabilities: list[str] = Field(default_factory=list)
-    """Names from `capabilities`, or a provider's own."""
     defaults: dict[str, Any] = Field(default_factory=dict)
+    #: None when unknown, and for models that run locally.
     pricing: Pricing | None = None
-    """None when unknown, and for models that run locally."""
 
 
 class ConfigField(_Named):
@@ -266,10 +266,10 @@ class ConfigField(_Named):
     choices: list[str] | None = None
     required: bool = True
     default: str | None = None
+    #: Ask only if these fields have these answers.
     show_when: dict[str, str] | None = None
-    """Ask only if these fields have these answers."""
+    #: Ask only after a model was chosen.
     requires_model: bool = False
-    """Ask only after a model was chosen."""
 
 
 class ProviderInfo(_Named):
@@ -309,8 +309,8 @@ class SessionStatus(LazyModel):
     cost_usd: Cost = None
     last_activity: datetime | None = None
     last_error: dict[str, Any] | None = None
+    #: Modules that could not be mounted; the session goes on without them.
     failed_modules: list[dict[str, Any]] | None = None
-    """Modules that could not be mounted; the session goes on without them."""
 
     def to_dict(self) -> dict[str, Any]:
         """JSON-ready, without the fields that are None."""

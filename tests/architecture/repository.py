@@ -58,12 +58,12 @@ def length(node: Function) -> int:
 
 
 def code_lines(source: str) -> int:
-    """Lines of code: blank lines, comments and docstrings, also of fields, are not counted."""
+    """Lines of code: blank lines, comments and docstrings are not counted."""
     docstrings: set[int] = set()
     for node in ast.walk(ast.parse(source)):
-        value = node.value if isinstance(node, ast.Expr) else None
-        if isinstance(value, ast.Constant) and isinstance(value.value, str):
-            docstrings.update(range(value.lineno, (value.end_lineno or 0) + 1))
+        if isinstance(node, ast.Module | ast.ClassDef | Function) and ast.get_docstring(node):
+            first = node.body[0]
+            docstrings.update(range(first.lineno, (first.end_lineno or 0) + 1))
     return sum(
         1
         for number, line in enumerate(source.splitlines(), start=1)

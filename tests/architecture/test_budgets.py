@@ -71,7 +71,7 @@ def test_every_source_file_opens_by_saying_what_it_is_for() -> None:
         ('"""A module.\n\nTwo paragraphs.\n"""\nx = 1\n', 1),
         ('def f():\n    """What it is for."""\n    return 1\n', 2),
         ('x = """two\nlines"""\n', 2),
-        ('class A:\n    x: int\n    """What x is."""\n', 2),
+        ('class A:\n    x: int\n    """What x is."""\n', 3),
     ],
 )
 def test_code_lines_leave_out_blank_lines_comments_and_docstrings(
