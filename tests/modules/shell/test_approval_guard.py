@@ -105,7 +105,11 @@ async def test_what_the_config_denies_is_never_asked_about(guarded: Guarded) -> 
 
 async def test_ask_beats_allow(guarded: Guarded) -> None:
     person = Person()
-    await guarded.mount(person, ask=[{"command": "git fetch"}], allow=[{"command": "git *"}])
+    await guarded.mount(
+        person,
+        ask=[{"command": "git fetch"}],
+        allow=[{"command": "git fetch"}, {"command": "git log"}],
+    )
 
     await guarded.bash("git log")
     await guarded.bash("git fetch")
