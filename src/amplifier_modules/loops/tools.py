@@ -104,12 +104,18 @@ class ToolCalls:
             return refusal
         verdict = await turn.ask(TOOL_PRE, about, later)
         if verdict.action == "deny":
-            return f"Denied by hook: {verdict.reason or 'no reason given'}"
+            return await self._denied(about, verdict.reason or "no reason given")
         changed = (verdict.data or about).get("tool_input")
         if changed is not call.arguments and isinstance(changed, dict):
             about = {**about, "tool_input": changed}
         result = await self._result(call, about)
         return await self._posted(result, about, later)
+
+    async def _denied(self, about: dict[str, Any], reason: str) -> str:
+        """The answer to a call that never runs; without a result, as no `tool:post` follows."""
+        error = {"type": "Denied", "msg": reason}
+        await self._turn.hooks.emit(TOOL_ERROR, {**about, "error": error})
+        return f"Denied by hook: {reason}"
 
     async def _result(self, call: ToolCall, about: dict[str, Any]) -> Any:
         """What the tool returned, or a failed result that says what went wrong."""
