@@ -17,11 +17,12 @@ from . import calling, imports
 from .calling import GuestRefusal, Trap
 from .engine import engine
 from .running import Call, Host, obey_clock
-from .settings import MIB, Settings, environment, folder
+from .settings import MIB, Settings
 
 CONFIG_VARIABLE = "AMPLIFIER_MODULE_CONFIG"
-LARGEST_PAYLOAD = 3 * MIB
+LARGEST_PAYLOAD = 5 * MIB // 2
 _LONGEST_LAST_WORDS = 2_000
+_TOO_MUCH = "too much data is being copied"
 
 logger = logging.getLogger("amplifier_core.transports.wasm")
 
@@ -74,29 +75,37 @@ class Guest:
         *,
         keep: bool,
     ) -> Any:
-        """Call a function in the instance given, closing it unless it is to be kept."""
+        """Call a function in the instance given, which is closed unless it is to be kept."""
         self._refuse_long(payloads)
         call = Call(self.settings.timeout, host)
         opened: list[Instance] = []
 
         def work() -> Any:
             opened.append(instance())
-            return opened[0].call(self._function(function), *payloads)
+            is_sound = False
+            try:
+                answer = opened[0].call(self._function(function), *payloads)
+                is_sound = keep
+                return answer
+            except GuestRefusal:
+                is_sound = keep
+                raise
+            finally:
+                # Here, because only this thread knows that the guest has come to an end.
+                if not is_sound:
+                    opened[0].close()
 
         try:
             return await call.run(work)
         except GuestRefusal as refusal:
             raise ComponentFailure(str(refusal)) from None
         except (WasmtimeError, Trap) as error:
-            keep = False
             raise ComponentFailure(self._story(call, error, opened)) from None
         except asyncio.CancelledError:
-            keep = False
+            # It may have done what nobody heard of: an instance that is kept must be replaced.
+            for each in opened:
+                each.is_closed = True
             raise
-        finally:
-            if not keep:
-                for each in opened:
-                    each.close()
 
     def _function(self, name: str) -> ExportIndex | None:
         if name not in self._functions:
@@ -118,6 +127,8 @@ class Guest:
         if call.stopped is not None:
             return f"{self.module_id!r} {call.stopped}."
         cause = _cause(str(error))
+        if _TOO_MUCH in cause:
+            return f"{self.module_id!r} answered with more than {LARGEST_PAYLOAD:,} bytes."
         words = opened[0].last_words() if opened else ""
         return f"{self.module_id!r} failed: {cause}{f' ({words})' if words else ''}."
 
@@ -132,14 +143,15 @@ class Guest:
 
     def _wasi(self, hear: Callable[[bytes], None]) -> WasiConfig:
         wasi = WasiConfig()
-        variables = environment(self.settings)
+        variables = self.settings.environment()
         if self.config:
             variables[CONFIG_VARIABLE] = to_json(self.config).decode()
         wasi.env = list(variables.items())
         wasi.stderr_custom = hear
-        for names, changes in ((self.settings.read, False), (self.settings.write, True)):
-            for each in map(folder, names):
-                wasi.preopen_dir(str(each), each.as_posix(), changes)
+        for folder in self.settings.read_dirs:
+            wasi.preopen_dir(folder, folder, False)
+        for folder in self.settings.write_dirs:
+            wasi.preopen_dir(folder, folder, True)
         return wasi
 
     def instantiate(self, store: Store) -> Any:
@@ -150,6 +162,7 @@ class Instance:
     """A component that has been brought to life, with a memory of its own."""
 
     def __init__(self, guest: Guest) -> None:
+        self.is_closed = False
         self._said = bytearray()
         self._store = guest.store(self._hear)
         self._instance = guest.instantiate(self._store)
@@ -168,6 +181,7 @@ class Instance:
         return answer
 
     def close(self) -> None:
+        self.is_closed = True
         self._store.close()
 
     def _hear(self, said: bytes) -> None:
@@ -199,13 +213,13 @@ def _plain(value: Any) -> Any:
     return dump(mode="json") if callable(dump) else str(value)
 
 
-def from_json(module_id: str, answer: Any) -> Any:
+def from_json(module_id: str, answer: bytes) -> Any:
     """What a guest answered.
 
     Raises:
         ComponentFailure: it is not JSON.
     """
     try:
-        return json.loads(answer)
-    except (ValueError, TypeError, RecursionError) as error:
+        return json.loads(answer.decode())
+    except (ValueError, RecursionError) as error:
         raise ComponentFailure(f"{module_id!r} answered with no JSON: {error}.") from None

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ctypes
 import time
 from collections.abc import Iterable
 from typing import Any
@@ -13,7 +12,7 @@ from wasmtime.component import Linker, LinkerInstance
 
 from . import calling
 from .calling import Err
-from .running import current_call, error_pointer
+from .running import NO_FINALIZER, current_call, error_pointer
 
 KERNEL = "amplifier:modules/kernel-service@"
 KERNEL_FUNCTIONS = (
@@ -48,7 +47,7 @@ def _add_kernel_function(kernel: LinkerInstance, number: int, name: str) -> None
     encoded = name.encode()
     calling.raise_failure(
         ffi.wasmtime_component_linker_instance_add_func(
-            kernel.ptr(), encoded, len(encoded), _on_import, number, _no_finalizer
+            kernel.ptr(), encoded, len(encoded), _on_import, number, NO_FINALIZER
         )
     )
 
@@ -70,9 +69,6 @@ def _on_import(
     except BaseException as error:
         return error_pointer(str(error))
     return 0
-
-
-_no_finalizer = ctypes.cast(None, ctypes.CFUNCTYPE(None, ctypes.c_void_p))
 
 
 # -- the clock ------------------------------------------------------------------------

@@ -114,7 +114,7 @@ def current_call() -> Call:
 _GO_ON = 0
 
 
-@ctypes.CFUNCTYPE(
+@ctypes.CFUNCTYPE(  # type: ignore[untyped-decorator]
     ctypes.c_size_t,
     ctypes.POINTER(ffi.wasmtime_context_t),
     ctypes.c_void_p,
@@ -129,12 +129,12 @@ def _on_tick(context: Any, data: Any, ticks: Any, kind: Any) -> int:
     return 0
 
 
-_no_finalizer = ctypes.cast(None, ctypes.CFUNCTYPE(None, ctypes.c_void_p))
+NO_FINALIZER = ctypes.CFUNCTYPE(None, ctypes.c_void_p)()
 
 
 def obey_clock(store: Store) -> None:
     """Let every tick ask the current call whether the guest in `store` may go on."""
-    ffi.wasmtime_store_epoch_deadline_callback(store.ptr(), _on_tick, None, _no_finalizer)
+    ffi.wasmtime_store_epoch_deadline_callback(store.ptr(), _on_tick, None, NO_FINALIZER)
     store.set_epoch_deadline(1)
 
 
