@@ -119,6 +119,7 @@ class App:
         self.work.mkdir()
         kept = {k: v for k, v in os.environ.items() if not k.startswith(KEYS)}
         more = {"PYTHONPATH": str(self.modules), "PYTHONWARNINGS": "error", "COLUMNS": "80"}
+        more["AMPLIFIER_HOME"] = str(folder / "home")
         self.env = {**kept, **more}
 
     def offer(self, module_id: str, source: str, function: str = "mount") -> None:
