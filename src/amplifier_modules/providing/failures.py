@@ -38,6 +38,8 @@ class Report:
     status: int
     message: str
     headers: Mapping[str, str] = field(default_factory=dict)
+    kind: type[LLMError] | None = None
+    """What it is, if the vendor is clearer about that than its status and words."""
 
     def mentions(self, *phrases: str) -> bool:
         text = self.message.lower()
@@ -51,6 +53,9 @@ _TOO_LONG = (
 _FILTERED = ("safety", "content filter", "content_filter", "blocked", "content policy")
 _UNPAID = ("insufficient_quota", "credit balance", "spend limit", "billing")
 _CHALLENGE = ("<html", "<!doctype html")
+
+# What SDKs raise on answers of a shape that they did not expect.
+_UNREADABLE = (ValueError, TypeError, KeyError, IndexError, AttributeError, RecursionError)
 
 _Row = tuple[Callable[[Report], bool], type[LLMError]]
 _TABLE: list[_Row] = [
@@ -80,7 +85,7 @@ class Blame:
     key: SecretStr | None = None
 
     def for_report(self, report: Report) -> LLMError:
-        kind = next((error for fits, error in _TABLE if fits(report)), LLMError)
+        kind = report.kind or next((error for fits, error in _TABLE if fits(report)), LLMError)
         asked = retry_after(report.headers)
         is_too_long = kind is RateLimitError and asked is not None and asked > self.longest_wait
         message = report.message.strip()[:_LONGEST_MESSAGE] or "The vendor gave no reason."
@@ -106,7 +111,7 @@ class Blame:
             return self.build(NetworkError, f"No connection came about: {_innermost(chain)}.")
         if names & {"TransportError", "StreamError", "OSError"}:
             return self.build(StreamError, f"The answer broke off: {_innermost(chain)}.")
-        if isinstance(error, ValueError):
+        if isinstance(error, _UNREADABLE):
             return self.build(StreamError, f"The answer cannot be read: {_innermost(chain)}.")
         said = str(error) or type(error).__name__
         return self.build(LLMError, said[:_LONGEST_MESSAGE], retryable=True)
