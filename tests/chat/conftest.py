@@ -1,14 +1,12 @@
 """Chats in a real terminal, with a model that follows a script."""
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-from helpers_tmux import Terminal, chat_command
-
-Chatting = Callable[..., Terminal]
+from helpers_tmux import Chatting, Terminal, chat_command
 
 
 @pytest.fixture

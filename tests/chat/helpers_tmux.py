@@ -37,7 +37,7 @@ class Terminal:
         self._folder = folder
         line = shlex.join(command)
         # The shell stays after the program, so that its last words can be read.
-        script = f"{line}; echo; echo \"ended with $?\"; read -r _"
+        script = f'{line}; echo; echo "ended with $?"; read -r _'
         variables = {"HOME": str(folder), "PYTHONDONTWRITEBYTECODE": "1", **(environment or {})}
         settings = [word for name, value in variables.items() for word in ("-e", f"{name}={value}")]
         self._tmux(
@@ -93,6 +93,9 @@ class Terminal:
         subprocess.run(
             ["tmux", "-L", self._name, "kill-server"], capture_output=True, timeout=SECONDS
         )
+
+
+Chatting = Callable[..., Terminal]
 
 
 def chat_command(plan_file: Path) -> list[str]:

@@ -66,7 +66,7 @@ class Chat:
 
     def _attach(self) -> None:
         coordinator = self.session.coordinator
-        provider, self.state.model = models_in_use(self.session)
+        _provider, self.state.model = models_in_use(self.session)
         self.state.window = _window(coordinator)
         self._follower.attach(self.session)
         coordinator.approval_system = self._approvals

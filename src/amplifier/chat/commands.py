@@ -48,8 +48,8 @@ async def _help(_chat: Chat, _rest: str) -> str:
     ]
     keys = (
         "  Enter sends, Ctrl-J begins a new line, @ completes files.\n"
-        "  While the agent works, what you send steers it. Ctrl-C stops it after the running step,\n"
-        "  twice at once. Ctrl-D ends the chat."
+        "  While the agent works, what you send steers it. Ctrl-C stops it after the\n"
+        "  running step, twice at once. Ctrl-D ends the chat."
     )
     return "\n".join(["Commands:", *lines, "Keys:", keys])
 

@@ -1,4 +1,4 @@
-"""Follows a session by its events: what is final scrolls by, what still moves is kept in a state."""
+"""Follows a session by its events: what is final scrolls by, what still moves is a state."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ class Follower:
 
     def _answered(self, data: dict[str, Any]) -> None:
         self.flush()
-        usage = data.get("usage")
+        usage: Any = data.get("usage")
         usage = usage.model_dump() if hasattr(usage, "model_dump") else usage
         if isinstance(usage, dict):
             self.state.spent.add(usage)

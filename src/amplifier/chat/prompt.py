@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-import shutil
+import os
+import sys
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -39,8 +40,16 @@ STYLE = Style.from_dict(
 )
 
 
+def terminal_size() -> os.terminal_size:
+    """How large the window is now; variables like COLUMNS would not know of a change."""
+    try:
+        return os.get_terminal_size(sys.__stdout__.fileno() if sys.__stdout__ else 1)
+    except (OSError, ValueError):
+        return os.terminal_size((80, 24))
+
+
 def terminal_width() -> int:
-    return shutil.get_terminal_size().columns
+    return terminal_size().columns
 
 
 class Prompt:
@@ -91,13 +100,11 @@ class Prompt:
 
     def _message(self) -> FormattedText:
         width = terminal_width()
-        fragments: list[tuple[str, str]] = []
-        for line in self._live_lines(width):
-            fragments.append(("class:live", f"{line}\n"))
+        fragments = [("class:live", f"{line}\n") for line in self._live_lines(width)]
         question = self._questions.current
         if question is not None:
-            for line in wrapped(question.hint(), width):
-                fragments.append(("class:question", f"{line}\n"))
+            hint = wrapped(question.hint(), width)
+            fragments += [("class:question", f"{line}\n") for line in hint]
         elif self._state.is_running:
             activity = one_line(f"{self._state.activity()}, Ctrl-C stops it", width - 2)
             fragments.append(("class:activity", f"… {activity}\n"))
@@ -106,7 +113,7 @@ class Prompt:
 
     def _live_lines(self, width: int) -> list[str]:
         """The end of what the model is saying, as much as fits."""
-        room = min(MOST_LIVE_LINES, shutil.get_terminal_size().lines - 6)
+        room = min(MOST_LIVE_LINES, terminal_size().lines - 6)
         text = self._live_text()
         if room <= 0 or not text.strip():
             return []

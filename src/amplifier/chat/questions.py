@@ -60,9 +60,7 @@ class Question:
 class Questions:
     """Puts one question after the other; what is not answered in time is denied."""
 
-    def __init__(
-        self, show: Callable[[RenderableType], None], changed: Callable[[], None]
-    ) -> None:
+    def __init__(self, show: Callable[[RenderableType], None], changed: Callable[[], None]) -> None:
         self._show = show
         self._changed = changed
         self._waiting: deque[Question] = deque()

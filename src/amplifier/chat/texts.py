@@ -10,7 +10,9 @@ MOST_CHARACTERS = 20_000
 
 def harmless(text: str) -> str:
     """`text` with everything that would steer the terminal written out."""
-    return "".join(each if each.isprintable() or each in "\n\t" else _escaped(each) for each in text)
+    return "".join(
+        each if each.isprintable() or each in "\n\t" else _escaped(each) for each in text
+    )
 
 
 def _escaped(character: str) -> str:
