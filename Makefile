@@ -68,7 +68,7 @@ test: lint ## every check and every test, with the coverage gate
 	@$(MAKE) islands
 
 # Programs that some tests run, with the Debian packages they are in.
-TOOLS := git=git rg=ripgrep
+TOOLS := git=git rg=ripgrep tmux=tmux
 
 .PHONY: tools
 tools:
