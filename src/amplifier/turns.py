@@ -7,6 +7,7 @@ from typing import Any
 
 from amplifier_core import AmplifierSession
 
+from amplifier.asking import person_at_terminal
 from amplifier.exits import DONE, FAILED, INTERRUPTED
 from amplifier.interrupts import watched_interrupts
 from amplifier.output import note
@@ -46,7 +47,7 @@ async def _run(plan: dict[str, Any], prompt: str, view: View, allow_partial: boo
 
 async def _answer(plan: dict[str, Any], prompt: str, view: View, allow_partial: bool) -> str:
     with watched_interrupts() as interrupts:
-        async with AmplifierSession(plan) as session:
+        async with AmplifierSession(plan, approval_system=person_at_terminal()) as session:
             _check_parts(session, allow_partial)
             view.attach(session)
             token = interrupts.cancellation = session.coordinator.cancellation
@@ -65,6 +66,9 @@ def _check_parts(session: AmplifierSession, allow_partial: bool) -> None:
             raise PlanError(f"{missing} Without a provider nobody can answer.")
         module = session.config["providers"][0]["module"]
         raise PlanError(f"Provider {module!r} cannot be used. {what_it_needs(module)}")
+    if any(each["module_type"] == "hook" for each in failed):
+        # It may be the one that guards the others.
+        raise PlanError(f"{missing} Nothing is run without its hooks.")
     if failed and not allow_partial:
         raise PlanError(f"{missing} Use --allow-partial to start without.")
     if failed:

@@ -132,7 +132,7 @@ class App:
         line = f"[amplifier.modules]\n{module_id} = {name}:{function}\n"
         (metadata / "entry_points.txt").write_text(line)
 
-    def offer_provider(self, reply: str, module_id: str = "provider-standin") -> None:
+    def offer_provider(self, reply: str, module_id: str = "provider-mock") -> None:
         self.offer(module_id, PROVIDER + dedent(reply))
 
     def offer_tool(self, look: str) -> None:
