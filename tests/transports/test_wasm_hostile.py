@@ -194,7 +194,7 @@ async def test_nothing_is_left_behind(tmp_path: Path) -> None:
                 await tool.execute({"do": do})
 
     assert threading.active_count() == threads
-    assert _open_files() == files
+    assert _open_files() <= files
     assert _calls_that_run() == 0
 
 
