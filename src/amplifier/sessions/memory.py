@@ -7,7 +7,7 @@ import time
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from amplifier.sessions.record import Record
+from amplifier.sessions.record import Record, decode
 from amplifier.sessions.store import (
     Claim,
     Durability,
@@ -42,7 +42,7 @@ class MemoryStore:
             if len(log) >= end and log[end - 1].key == key:
                 return len(log)
             raise Fenced(f"Session {session_id!r} was continued by another writer.")
-        log += records
+        log += [decode(each.line) for each in records]
         self._changed[session_id] = time.time()
         return len(log)
 
