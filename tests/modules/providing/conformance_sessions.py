@@ -78,11 +78,13 @@ async def test_the_key_may_come_from_a_file(wire: Wire, server: WireServer, tmp_
     assert "from-a-file" in repr(server.heard[0].headers)
 
 
-async def test_without_a_key_nothing_is_mounted(wire: Wire) -> None:
+async def test_without_a_key_that_it_needs_nothing_is_mounted(wire: Wire) -> None:
     coordinator = MockCoordinator()
 
-    assert await wire.mount(coordinator, {}) is None
-    assert not coordinator.get("providers")
+    cleanup = await wire.mount(coordinator, {})
+
+    assert (cleanup is None) is wire.needs_key
+    assert bool(coordinator.get("providers")) is not wire.needs_key
 
 
 async def test_a_missing_sdk_names_what_to_install(

@@ -238,6 +238,7 @@ class Wire(Protocol):
     sdk: str
     extra: str
     key_variable: str
+    needs_key: bool
     model: str
 
     async def mount(self, coordinator: Any, config: dict[str, Any]) -> Any: ...
