@@ -239,6 +239,10 @@ class Wire(Protocol):
     extra: str
     key_variable: str
     model: str
+    required: dict[str, Any]
+    """What its config needs besides a key; nothing listens there."""
+    lists_models: bool
+    """Whether the vendor can be asked which models it has."""
 
     async def mount(self, coordinator: Any, config: dict[str, Any]) -> Any: ...
 
