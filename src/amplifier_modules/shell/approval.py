@@ -153,9 +153,7 @@ class ApprovalGuard:
             self.memory.keep(call, verdict, places.folder, answer.approved, answer.reason)
         return answer
 
-    async def _ask(
-        self, request: ApprovalRequest, verdict: Verdict, folder: str | None
-    ) -> Answer:
+    async def _ask(self, request: ApprovalRequest, verdict: Verdict, folder: str | None) -> Answer:
         dialogue = getattr(self._coordinator, "approval_system", None)
         try:
             if self._provider is not None:
