@@ -343,11 +343,9 @@ class _Unreadable(dict[str, Any]):
 
 
 async def test_an_event_that_cannot_be_redacted_reaches_nobody_with_its_content() -> None:
-    coordinator = await redacting()
-
-    found = await seen(
-        coordinator, "my:own", session_id="s1", token=TOKEN, inner=_Unreadable(token=TOKEN)
-    )
+    async with redacting() as coordinator:
+        inner = _Unreadable(token=TOKEN)
+        found = await seen(coordinator, "my:own", session_id="s1", token=TOKEN, inner=inner)
 
     assert TOKEN not in repr(found)
     assert found["session_id"] == "s1"
