@@ -13,6 +13,7 @@ from amplifier_core import ModuleCoordinator
 from amplifier_core._grpc_gen import amplifier_module_pb2 as pb
 from amplifier_core._grpc_gen import amplifier_module_pb2_grpc as rpc
 from amplifier_core.loader import ModuleLoader, ModuleValidationError
+from amplifier_core.testing import wait_for
 from amplifier_core.transports.grpc.address import InvalidEndpoint, parse_endpoint
 from helpers_grpc import Lifecycle, grpc_dir, serving
 
@@ -23,15 +24,17 @@ class Tool(rpc.ToolServiceServicer):
     def __init__(self, answer: Any = None, stalls: bool = False) -> None:
         self.answer = answer or pb.ToolExecuteResponse(success=True, output=b'"fine"')
         self.stalls = stalls
+        self.called = asyncio.Event()
         self.cancelled = asyncio.Event()
 
     async def GetSpec(self, request: Any, context: Any) -> Any:  # noqa: N802
         return pb.ToolSpec(name="far", description="Far.", parameters_json="[not json")
 
     async def Execute(self, request: Any, context: Any) -> Any:  # noqa: N802
+        self.called.set()
         try:
-            while self.stalls:
-                await asyncio.sleep(60)
+            if self.stalls:
+                await asyncio.Event().wait()
         except asyncio.CancelledError:
             self.cancelled.set()
             raise
@@ -78,7 +81,7 @@ async def test_cancelling_a_call_cancels_it_over_there(tmp_path: Path) -> None:
     async with serving(server) as port:
         tool, cleanup = await mounted(tmp_path, port)
         call = asyncio.create_task(tool.execute({}))
-        await asyncio.sleep(0.05)
+        await server.called.wait()
 
         call.cancel()
 
@@ -174,7 +177,7 @@ async def test_a_server_that_goes_in_mid_call_fails_that_call(tmp_path: Path) ->
     async with serving(server) as port:
         tool, cleanup = await mounted(tmp_path, port)
         call = asyncio.create_task(tool.execute({}))
-        await asyncio.sleep(0.05)
+        await server.called.wait()
 
     result = await asyncio.wait_for(call, 10)
 
@@ -191,9 +194,7 @@ async def test_no_file_descriptor_is_left_behind(tmp_path: Path) -> None:
         for _ in range(5):
             _, cleanup = await mounted(tmp_path, port)
             await cleanup()
-        async with asyncio.timeout(10):
-            while len(os.listdir("/proc/self/fd")) > before + 2:
-                await asyncio.sleep(0.05)
+        assert await wait_for(lambda: len(os.listdir("/proc/self/fd")) <= before + 2, 10)
 
 
 async def test_tokens_come_from_a_variable(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

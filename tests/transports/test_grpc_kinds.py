@@ -190,13 +190,16 @@ MESSAGES: list[dict[str, Any]] = [
     {"role": "user", "content": "hi"},
     {
         "role": "assistant",
-        "content": [{"type": "text", "text": "é"}, {"type": "tool_call", "id": "1", "name": "t", "input": {"a": 1}}],
+        "content": [
+            {"type": "text", "text": "é"},
+            {"type": "tool_call", "id": "1", "name": "t", "input": {"a": 1}},
+        ],
         "tool_calls": [{"id": "1", "tool": "t", "arguments": {"a": 1}}],
         "metadata": {"at": "now"},
     },
     {"role": "tool", "content": "", "tool_call_id": "1", "name": "t"},
     {"role": "robot", "content": None},
-]  # fmt: skip
+]
 
 
 async def test_a_remote_context_keeps_messages_as_they_are(tmp_path: Path) -> None:
