@@ -184,10 +184,6 @@ async def test_providers_complete_and_stream() -> None:
 
 async def test_a_completion_that_cannot_be_had_is_refused() -> None:
     parrot = StreamingParrot()
-    invalid = pb.ChatRequest(messages=[USER], tool_choice='{"a": 1}', max_output_tokens=5)
-    invalid.messages[0].block_content.blocks.append(
-        pb.ContentBlock(tool_call_block=pb.ToolCallBlock(input_json="[]"))
-    )
     request = pb.CompleteWithProviderRequest(provider_name="parrot", request=ASKED)
     async with kernel(await coordinator_with(providers=parrot)) as client:
         ask = client.refusal
@@ -198,6 +194,9 @@ async def test_a_completion_that_cannot_be_had_is_refused() -> None:
         )
         nothing = pb.CompleteWithProviderRequest(provider_name="parrot")
         assert (await ask("CompleteWithProvider", nothing))[1] == "Missing required field: request"
+        odd = pb.ChatRequest(messages=[pb.Message(text_content='{"x": 1}')])
+        wrong = pb.CompleteWithProviderRequest(provider_name="parrot", request=odd)
+        assert (await ask("CompleteWithProvider", wrong))[1] == "Invalid request"
         parrot.failure = ContextLengthError("too long, with secrets")
         failed = (CODE.OUT_OF_RANGE, "Provider completion failed")
         assert await ask("CompleteWithProvider", request) == failed
