@@ -58,6 +58,8 @@ model: .venv/model ## fetch that model (130 MB)
 test: lint ## every check and every test, with the coverage gate
 	@$(MAKE) .peer/ready || echo 'No public kernel to be had: the tests that compare with it are skipped.'
 	@$(MAKE) tools
+	@$(BIN)/python scripts/python_component.py > /dev/null \
+		|| echo 'No component could be built from Python: the tests that run it are skipped.'
 	@$(MAKE) .venv/model .island/model || echo 'No model to be had: the tests that run it are skipped.'
 	@rm -rf $(REPORTS) && mkdir -p $(REPORTS)
 	@echo "Tests run in random order; \`make test SEED=$(SEED)\` repeats this one."
