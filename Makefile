@@ -99,6 +99,10 @@ lint: .venv/ready
 differential: .venv/ready .peer/ready ## compare what this kernel and the public one do
 	@$(BIN)/python -m pytest -n $(WORKERS) tests/differential
 
+.PHONY: crash
+crash: .venv/ready ## recover a session from more than 10,000 crashes, in minutes
+	@$(BIN)/python tests/sessions/crashing.py --all
+
 .PHONY: bench
 bench: .venv/ready .peer/ready ## compare with the public kernel, in minutes (a look: BENCH=--quick)
 	@$(MAKE) -s $(FRAMEWORK)/ready || echo 'No semantic-kernel to be had: its line is not measured.'

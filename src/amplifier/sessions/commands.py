@@ -153,6 +153,6 @@ def newest(store: FileStore) -> str:
 
     with Index.opened() as index:
         for each in asyncio.run(store.list()):
-            if index.summary(store, each).parent_id is None:
+            if not index.summary(store, each).is_child:
                 return each.session_id
     raise NoSession("This project has no session yet. Begin one with `amplifier run`.")

@@ -48,6 +48,18 @@ class Report:
         """Whether only the last, unfinished write is damaged, as after a power failure."""
         return self.problem is not None and self.records_after_damage == 0
 
+    def lines(self) -> list[str]:
+        """The account for a person."""
+        told = [f"{self.records} records are whole ({self.bytes} bytes)."]
+        if self.problem is not None:
+            after = self.records_after_damage
+            told.append(f"{self.problem} {self.lost_bytes} bytes follow, {after} whole records.")
+        told += [f"Value {each} is missing." for each in self.missing_values]
+        told += [f"Value {each} is damaged." for each in self.damaged_values]
+        told += [f"Value {each} is used by no record." for each in self.unused_values]
+        told += [f"Interrupted, outcome unknown: {each}." for each in self.open_calls]
+        return told
+
     def as_dict(self) -> dict[str, Any]:
         return {**asdict(self), "whole": self.is_whole}
 
