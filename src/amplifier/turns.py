@@ -7,6 +7,7 @@ from typing import Any
 
 from amplifier_core import AmplifierSession
 
+from amplifier.bundles.running import equip, instruct
 from amplifier.exits import DONE, FAILED, INTERRUPTED
 from amplifier.interrupts import watched_interrupts
 from amplifier.output import note
@@ -46,7 +47,10 @@ async def _run(plan: dict[str, Any], prompt: str, view: View, allow_partial: boo
 
 async def _answer(plan: dict[str, Any], prompt: str, view: View, allow_partial: bool) -> str:
     with watched_interrupts() as interrupts:
-        async with AmplifierSession(plan) as session:
+        session = AmplifierSession(plan)
+        await equip(session)
+        async with session:
+            await instruct(session)
             _check_parts(session, allow_partial)
             view.attach(session)
             token = interrupts.cancellation = session.coordinator.cancellation

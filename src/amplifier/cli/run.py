@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 @click.command()
 @click.argument("prompt", required=False)
+@click.option("-B", "--bundle", help="Bundle to use: a name, a path or a source that was added.")
 @click.option("-p", "--provider", help="Provider to use, as 'local' or 'provider-local'.")
 @click.option("-m", "--model", help="Model of that provider; needs --provider.")
 @click.option(
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
 @click.option("-v", "--verbose", is_flag=True, help="Show the whole log, with tracebacks.")
 def run(
     prompt: str | None,
+    bundle: str | None,
     provider: str | None,
     model: str | None,
     output_format: OutputFormat,
@@ -42,16 +44,19 @@ def run(
     try:
         text = _prompt(prompt)
         # Late: the kernel and asyncio would slow down every `--help`.
+        from amplifier.bundles.planning import Untrusted
+        from amplifier.bundles.running import plan_to_run
         from amplifier.logs import log_to_stderr
-        from amplifier.plans import PlanError, default_plan
+        from amplifier.plans import PlanError
+        from amplifier.settings.nodes import ConfigError
         from amplifier.turns import run_turn
         from amplifier.views import view_for
 
         view = view_for(output_format)
         log_to_stderr(verbose)
         try:
-            plan = default_plan(provider, model)
-        except PlanError as error:
+            plan = plan_to_run(bundle, provider, model)
+        except (PlanError, ConfigError, Untrusted) as error:
             view.failed(str(error))
             sys.exit(FAILED)
         sys.exit(run_turn(plan, text, view, allow_partial=allow_partial))
