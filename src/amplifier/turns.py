@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from amplifier_core import AmplifierSession
 
 from amplifier.asking import person_at_terminal
+from amplifier.bundles.running import equip, instruct
 from amplifier.exits import DONE, FAILED, INTERRUPTED
 from amplifier.interrupts import watched_interrupts
 from amplifier.output import note
@@ -69,7 +70,10 @@ async def _answer(
     recording: Recording | None,
 ) -> str:
     with watched_interrupts() as interrupts:
-        async with _session(plan, recording) as session:
+        session = _session(plan, recording)
+        await equip(session)
+        async with session:
+            await instruct(session)
             _check_parts(session, allow_partial)
             view.attach(session)
             if recording is not None:

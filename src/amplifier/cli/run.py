@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 @click.command()
 @click.argument("prompt", required=False)
+@click.option("-B", "--bundle", help="Bundle to use: a name, a path or a source that was added.")
 @click.option("-p", "--provider", help="Provider to use, as 'local' or 'provider-local'.")
 @click.option("-m", "--model", help="Model of that provider; needs --provider.")
 @click.option(
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
 @click.option("-v", "--verbose", is_flag=True, help="Show the whole log, with tracebacks.")
 def run(
     prompt: str | None,
+    bundle: str | None,
     provider: str | None,
     model: str | None,
     output_format: OutputFormat,
@@ -52,10 +54,13 @@ def run(
     try:
         text = prompt_text(prompt)
         # Late: the kernel and asyncio would slow down every `--help`.
+        from amplifier.bundles.planning import Untrusted
+        from amplifier.bundles.running import plan_to_run
         from amplifier.logs import log_to_stderr
-        from amplifier.plans import PlanError, default_plan
+        from amplifier.plans import PlanError
         from amplifier.sessions.commands import Recording, recording_for
         from amplifier.sessions.store import StoreError
+        from amplifier.settings.nodes import ConfigError
         from amplifier.turns import run_turn
         from amplifier.views import view_for
 
@@ -66,8 +71,8 @@ def run(
             if not no_session:
                 recording = recording_for(resume, provider, model, durability)
                 provider, model = recording.provider, recording.model
-            plan = default_plan(provider, model)
-        except (PlanError, StoreError) as error:
+            plan = plan_to_run(bundle, provider, model)
+        except (PlanError, ConfigError, Untrusted, StoreError) as error:
             view.failed(str(error))
             sys.exit(FAILED)
         sys.exit(run_turn(plan, text, view, allow_partial=allow_partial, recording=recording))
