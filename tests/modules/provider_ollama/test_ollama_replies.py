@@ -137,13 +137,18 @@ async def test_an_error_in_mid_stream_is_tried_again(wire: OllamaWire, server: W
         assert retry["error_type"] == ProviderUnavailableError.__name__
 
 
-@pytest.mark.parametrize(
-    "part",
-    [
-        [], "text", {"message": "text"}, {"message": {"content": 1}},
-        {"message": {"tool_calls": 1}}, {"message": {"tool_calls": [1]}}, {"message": {"tool_calls": [{"function": 1}]}},
-    ],
-)  # fmt: skip
+NONSENSE = [
+    [],
+    "text",
+    {"message": "text"},
+    {"message": {"content": 1}},
+    {"message": {"tool_calls": 1}},
+    {"message": {"tool_calls": [1]}},
+    {"message": {"tool_calls": [{"function": 1}]}},
+]
+
+
+@pytest.mark.parametrize("part", NONSENSE)
 async def test_nonsense_is_one_clear_error(wire: OllamaWire, server: WireServer, part: Any) -> None:
     server.will(streams(json.dumps(part).encode() + b"\n", *end()))
     async with desk(wire, server) as at:
