@@ -49,6 +49,8 @@ logger = logging.getLogger(__name__)
 STREAM_CHUNK = "llm:stream:chunk"
 STREAM_THINKING = "llm:stream:thinking"
 _SHOW_SECONDS = 10.0
+_NO_STATUS = -1
+"""What the SDK gives to errors that are told in the middle of a stream."""
 
 
 class OllamaProvider(RemoteProvider[OllamaSettings]):
@@ -174,10 +176,11 @@ class OllamaProvider(RemoteProvider[OllamaSettings]):
         client = await self.client()
         try:
             self._facts[model] = await self._shown(client, model)
+            return
         except LLMError as error:
-            if not isinstance(error, NotFoundError) or not self.settings.auto_pull:
-                logger.debug("%s: nothing known about %r: %s", self.name, model, error)
-                return
+            logger.debug("%s: nothing known about %r: %s", self.name, model, error)
+            is_missing = isinstance(error, NotFoundError)
+        if is_missing and self.settings.auto_pull:
             await self._pull(client, model)
             self._facts[model] = await self._shown(client, model)
 
@@ -239,19 +242,17 @@ class OllamaProvider(RemoteProvider[OllamaSettings]):
         response = _response_behind(error)
         if response is not None:
             return Report(response.status_code, _said(error, response), dict(response.headers))
-        if type(error).__name__ == "ResponseError":
-            # In the middle of a stream: something went wrong in the server.
+        if getattr(error, "status_code", None) == _NO_STATUS:
             return Report(500, str(getattr(error, "error", error)))
         return None
 
 
-def _response_behind(error: BaseException | None) -> Any:
+def _response_behind(error: Exception) -> Any:
     """The answer that the SDK made an error of; the error itself tells no headers."""
-    while error is not None:
-        response = getattr(error, "response", None)
-        if type(error).__name__ == "HTTPStatusError" and response is not None:
-            return response
-        error = error.__cause__ or error.__context__
+    is_in_stream = getattr(error, "status_code", None) == _NO_STATUS
+    for each in (error, None if is_in_stream else error.__context__):
+        if type(each).__name__ == "HTTPStatusError":
+            return getattr(each, "response", None)
     return None
 
 

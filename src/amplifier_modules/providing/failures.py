@@ -136,10 +136,13 @@ class Blame:
 
 
 def _chain(error: BaseException) -> list[BaseException]:
-    """`error` and what caused it, outermost first."""
+    """`error` and what caused it, outermost first.
+
+    A caller may ask us while it handles the error of another call, which is not to blame.
+    """
     chain: list[BaseException] = []
     current: BaseException | None = error
-    while current is not None and current not in chain:
+    while current is not None and current not in chain and not isinstance(current, LLMError):
         chain.append(current)
         current = current.__cause__ or current.__context__
     return chain

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import importlib
 import json
+import warnings
 from typing import Any
 
 from helpers_wire import sse
@@ -11,6 +13,11 @@ from amplifier_modules.provider_gemini.provider import mount
 
 MODEL = "gemini-3.7-flash"
 USAGE = {"promptTokenCount": 10, "candidatesTokenCount": 5, "totalTokenCount": 15}
+
+with warnings.catch_warnings():
+    # The SDK has escape sequences that a compiler warns about, the first time it sees them.
+    warnings.simplefilter("ignore")
+    importlib.import_module("google.genai")
 
 
 def body(*parts: dict[str, Any], usage: dict[str, Any] | None = None, **more: Any) -> Any:

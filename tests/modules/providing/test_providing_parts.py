@@ -194,6 +194,33 @@ def test_errors_of_http_clients_are_known_by_name() -> None:
     assert "refused" in str(blame.for_exception(ConnectError("refused")))
 
 
+def test_an_error_that_the_caller_is_handling_is_not_to_blame() -> None:
+    class ReadTimeout(TimeoutError):
+        pass
+
+    def handle_one_and_meet_another() -> None:
+        try:
+            raise LLMError("slow") from ReadTimeout()
+        except LLMError:
+            raise ValueError("unreadable")  # noqa: B904
+
+    with pytest.raises(ValueError, match="unreadable") as caught:
+        handle_one_and_meet_another()
+
+    assert type(Blame("here").for_exception(caught.value)) is StreamError
+
+
+@pytest.mark.parametrize("kind", [ValueError, TypeError, KeyError, AttributeError, RecursionError])
+def test_an_answer_of_an_unexpected_shape_cannot_be_read(kind: type[Exception]) -> None:
+    assert type(Blame("here").for_exception(kind("odd"))) is StreamError
+
+
+def test_a_vendor_may_be_clearer_than_its_status() -> None:
+    report = Report(400, "odd", kind=NetworkError)
+
+    assert type(Blame("here").for_report(report)) is NetworkError
+
+
 # -- keys --------------------------------------------------------------------------------------
 
 
