@@ -202,7 +202,7 @@ def test_a_transport_that_nobody_serves_is_refused() -> None:
 
 @pytest.mark.parametrize(
     ("name", "package", "extra"),
-    [("grpc", "grpc", "grpc")],
+    [("grpc", "grpc", "grpc"), ("rust", "grpc", "grpc")],
 )
 def test_a_transport_whose_extra_is_missing_names_it(
     name: str, package: str, extra: str, monkeypatch: pytest.MonkeyPatch
@@ -213,7 +213,7 @@ def test_a_transport_whose_extra_is_missing_names_it(
         transport_loader(name)
 
 
-@pytest.mark.parametrize("name", ["grpc"])
+@pytest.mark.parametrize("name", ["grpc", "rust"])
 def test_a_built_in_transport_is_served_without_being_registered(name: str) -> None:
     assert transport_loader(name) is transport_loader(name)
 

@@ -27,10 +27,11 @@ class Table(BaseModel, extra="forbid", frozen=True):
             return cls.model_validate(given)
         except ValidationError as error:
             where = f"{manifest.path / MANIFEST} has a wrong [{name}]"
-            raise InvalidManifest(f"{where}: {_problem(cls, error)}") from None
+            raise InvalidManifest(f"{where}: {problem(cls, error)}") from None
 
 
-def _problem(table: type[Table], error: ValidationError) -> str:
+def problem(table: type[Table], error: ValidationError) -> str:
+    """The first mistake, and how to mend it."""
     first = error.errors(include_url=False, include_input=False)[0]
     key = ".".join(map(str, first["loc"]))
     if first["type"] == "extra_forbidden":

@@ -14,15 +14,14 @@ from amplifier_core.llm_errors import ConfigurationError
 from amplifier_core.models import ConfigField, ModelInfo
 from pydantic import SecretStr
 
+from amplifier_modules.provider_openai.family import first_set
+from amplifier_modules.provider_openai.models import PRICES, window
+from amplifier_modules.provider_openai.options import AzureSettings
+from amplifier_modules.provider_openai.provider import effort_field
+from amplifier_modules.provider_openai.responses import ResponsesProvider
 from amplifier_modules.providing.keys import find_key
 from amplifier_modules.providing.prices import Price
 from amplifier_modules.providing.remote import mount_remote
-
-from .family import first_set
-from .models import PRICES, window
-from .options import AzureSettings
-from .provider import effort_field
-from .responses import ResponsesProvider
 
 __amplifier_module_type__ = "provider"
 

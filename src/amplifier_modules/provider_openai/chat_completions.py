@@ -9,16 +9,20 @@ from typing import Any
 from amplifier_core.message_models import ChatRequest
 from amplifier_core.models import ConfigField, ModelInfo
 
+from amplifier_modules.provider_openai import chat_requests
+from amplifier_modules.provider_openai.chat_replies import ChatReply
+from amplifier_modules.provider_openai.family import (
+    FamilyPlan,
+    FamilyProvider,
+    first_set,
+    rate_limits,
+)
+from amplifier_modules.provider_openai.models import NO_PRICES, model_info
+from amplifier_modules.provider_openai.options import ChatSettings
 from amplifier_modules.providing.histories import History
 from amplifier_modules.providing.keys import find_key
 from amplifier_modules.providing.pieces import Opened, Pieces, Plan
 from amplifier_modules.providing.remote import mount_remote
-
-from . import chat_requests
-from .chat_replies import ChatReply
-from .family import FamilyPlan, FamilyProvider, first_set, rate_limits
-from .models import NO_PRICES, model_info
-from .options import ChatSettings
 
 __amplifier_module_type__ = "provider"
 

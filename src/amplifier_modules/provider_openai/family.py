@@ -44,7 +44,11 @@ class FamilyPlan(Plan):
 class FamilyProvider(RemoteProvider[S]):
     """A provider on OpenAI's SDK."""
 
-    sdk = Sdk("openai", extra="openai")
+    sdk = Sdk(
+        "openai",
+        extra="openai",
+        parts=("openai.resources.responses", "openai.resources.chat"),
+    )
     title: ClassVar[str]
     credential_variables: ClassVar[tuple[str, ...]] = ()
     url_variables: ClassVar[tuple[str, ...]] = ()

@@ -7,12 +7,11 @@ from typing import Any
 
 from amplifier_core.models import ConfigField
 
+from amplifier_modules.provider_openai.models import PRICES, is_for_chat, window
+from amplifier_modules.provider_openai.options import OpenAISettings
+from amplifier_modules.provider_openai.responses import ResponsesProvider
 from amplifier_modules.providing.keys import find_key
 from amplifier_modules.providing.remote import mount_remote
-
-from .models import PRICES, is_for_chat, window
-from .options import OpenAISettings
-from .responses import ResponsesProvider
 
 __amplifier_module_type__ = "provider"
 

@@ -8,13 +8,12 @@ from typing import Any
 
 from amplifier_core.models import ConfigField, ModelInfo
 
+from amplifier_modules.provider_openai.models import NO_PRICES, Facts
+from amplifier_modules.provider_openai.options import VllmSettings
+from amplifier_modules.provider_openai.provider import effort_field
+from amplifier_modules.provider_openai.responses import ResponsesProvider
 from amplifier_modules.providing.keys import find_key
 from amplifier_modules.providing.remote import mount_remote
-
-from .models import NO_PRICES, Facts
-from .options import VllmSettings
-from .provider import effort_field
-from .responses import ResponsesProvider
 
 __amplifier_module_type__ = "provider"
 

@@ -148,25 +148,26 @@ class ApprovalGuard:
         known = self.memory.recall(call, verdict, places.folder)
         if known is not None:
             return Answer(known.approved, f"remembered: {known.reason}")
-        answer = await self._ask(request, verdict)
+        answer = await self._ask(request, verdict, places.folder)
         if answer.remember:
             self.memory.keep(call, verdict, places.folder, answer.approved, answer.reason)
         return answer
 
-    async def _ask(self, request: ApprovalRequest, verdict: Verdict) -> Answer:
+    async def _ask(self, request: ApprovalRequest, verdict: Verdict, folder: str | None) -> Answer:
         dialogue = getattr(self._coordinator, "approval_system", None)
         try:
             if self._provider is not None:
                 return await ask_provider(self._provider, request)
             if dialogue is not None:
-                return await ask_in_dialogue(dialogue, request, verdict)
+                return await ask_in_dialogue(dialogue, request, verdict, folder)
         except TimeoutError:
             allowed = self._settings.default_action == "allow"
             return Answer(allowed, "nobody answered in time")
         except Exception as error:
             logger.exception("The question about %r could not be asked", request.tool_name)
             return Answer(False, f"the question could not be asked ({type(error).__name__})")
-        return Answer(False, f"{verdict.reason} There is nobody to ask.")
+        hint = "There is nobody to ask: run it in a terminal, or add a rule to 'allow'."
+        return Answer(False, f"{verdict.reason} {hint}")
 
     # -- telling --------------------------------------------------------------------------
 

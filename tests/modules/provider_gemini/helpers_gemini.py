@@ -45,6 +45,7 @@ class GeminiWire:
     sdk = "google.genai"
     extra = "gemini"
     key_variable = "GOOGLE_API_KEY"
+    needs_key = True
     model = MODEL
 
     async def mount(self, coordinator: Any, config: dict[str, Any]) -> Any:

@@ -5,6 +5,8 @@
 set -eu
 cd "$(dirname "$0")"
 out=${CARGO_TARGET_DIR:-target}
+# The same bytes on every machine.
+export RUSTFLAGS="--remap-path-prefix=${CARGO_HOME:-$HOME/.cargo}=cargo --remap-path-prefix=$PWD=."
 build="cargo build --quiet --release"
 for guest in tool hook context approval provider orchestrator; do
     $build --target wasm32-unknown-unknown --example "$guest"

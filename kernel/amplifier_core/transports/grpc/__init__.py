@@ -7,12 +7,21 @@ asked of the server.
 from __future__ import annotations
 
 import os
+from contextlib import AsyncExitStack
 from typing import Any
 
 from .. import MANIFEST, InvalidManifest, Manifest, MountFunction
 from ..settings import CallSettings
 from .address import InvalidEndpoint, parse_endpoint
-from .connection import TOKEN_KEY, Connection, Metadata, RemoteModuleError
+from .connection import (
+    ENDPOINT_KEY,
+    KERNEL_TOKEN_KEY,
+    TOKEN_KEY,
+    Connection,
+    Metadata,
+    RemoteModuleError,
+)
+from .kernel_host import hold_kernel
 from .mounting import mount_remote
 
 __all__ = ["RemoteModuleError", "load"]
@@ -36,13 +45,21 @@ async def load(
     metadata = _credentials(module_id, settings)
 
     async def mount(coordinator: Any) -> Any:
-        connection = Connection(module_id, address, settings, config, metadata, manifest.path)
+        steps = AsyncExitStack()
         try:
+            known = metadata
+            # The secret of a session is told to nobody who could not use it.
+            if settings.kernel and address.is_local:
+                host = await hold_kernel(coordinator)
+                steps.push_async_callback(host.release)
+                known += ((ENDPOINT_KEY, host.endpoint), (KERNEL_TOKEN_KEY, host.token))
+            connection = Connection(module_id, address, settings, config, known, manifest.path)
+            steps.push_async_callback(connection.close)
             await mount_remote(connection, manifest.module_type, coordinator, config)
         except BaseException:
-            await connection.close()
+            await steps.aclose()
             raise
-        return connection.close
+        return steps.aclose
 
     return mount
 

@@ -74,5 +74,7 @@ class RemoteApproval:
         return f"<{type(self).__name__} at {self._connection.place}>"
 
 
-async def mount_approval(connection: Connection, coordinator: Any, config: dict[str, Any]) -> None:
+async def mount_approval(
+    connection: Connection, coordinator: Any, config: dict[str, Any], _: str = ""
+) -> None:
     coordinator.approval_system = RemoteApproval(connection)

@@ -48,5 +48,7 @@ class RemoteContext:
         return f"<{type(self).__name__} at {self._connection.place}>"
 
 
-async def mount_context(connection: Connection, coordinator: Any, config: dict[str, Any]) -> None:
+async def mount_context(
+    connection: Connection, coordinator: Any, config: dict[str, Any], _: str = ""
+) -> None:
     await coordinator.mount("context", RemoteContext(connection))

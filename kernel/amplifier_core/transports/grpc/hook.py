@@ -46,18 +46,16 @@ def _with_originals(changed: dict[str, Any], data: dict[str, Any], sent: str) ->
     }
 
 
-async def mount_hook(connection: Connection, coordinator: Any, config: dict[str, Any]) -> None:
+async def mount_hook(
+    connection: Connection, coordinator: Any, config: dict[str, Any], _: str = ""
+) -> None:
     if "timeout" not in connection.settings.model_fields_set:
         connection.timeout = HOOK_SECONDS
-    guard = connection.settings.guard or await _calls_itself_guard(connection)
+    info = await connection.ask_if_offered("GetModuleInfo", pb.Empty())
+    guard = connection.settings.guard or (info is not None and GUARD in info.capabilities)
     hook = RemoteHook(connection)
     for event, priority, name in await _subscriptions(connection, config):
         coordinator.hooks.register(event, hook, priority=priority, name=name, guard=guard)
-
-
-async def _calls_itself_guard(connection: Connection) -> bool:
-    info = await connection.ask_if_offered("GetModuleInfo", pb.Empty())
-    return info is not None and GUARD in info.capabilities
 
 
 async def _subscriptions(

@@ -16,7 +16,10 @@ from .orchestrator import mount_orchestrator
 from .provider import mount_provider
 from .tool import mount_tool
 
-Mounter = Callable[[Connection, Any, dict[str, Any]], Awaitable[None]]
+Mounter = Callable[[Connection, Any, dict[str, Any], str], Awaitable[None]]
+
+PART_PREFIX = "amplifier:"
+"""Marks, among a module's capabilities, what it mounts: `amplifier:tool:<name>`."""
 
 _MOUNTERS: dict[str, Mounter] = {
     "tool": mount_tool,
@@ -51,18 +54,28 @@ async def mount_remote(
         RemoteModuleError: it cannot be reached, or is of no kind that can be remote.
     """
     await connection.settle()
-    kind = kind or await find_kind(connection)
-    if kind not in _MOUNTERS:
-        raise RemoteModuleError(
-            f"Module {connection.module_id!r} is a {kind}, which cannot be in another process. "
-            f"Write it in Python."
-        )
-    await _MOUNTERS[kind](connection, coordinator, config)
-
-
-async def find_kind(connection: Connection) -> str:
-    """What the module says it is, else what it can do, else what its id suggests."""
     info = await connection.ask_if_offered("GetModuleInfo", pb.Empty())
+    parts = _parts(info) or [(kind or await _find_kind(connection, info), "")]
+    for part, name in parts:
+        if part not in _MOUNTERS:
+            raise RemoteModuleError(
+                f"Module {connection.module_id!r} is a {part}, which cannot be in another "
+                f"process. Write it in Python."
+            )
+        await _MOUNTERS[part](connection, coordinator, config, name)
+
+
+def _parts(info: Any) -> list[tuple[str, str]]:
+    """All that a module offers, if it is more than the contract has room for."""
+    if info is None:
+        return []
+    named = [each.removeprefix(PART_PREFIX) for each in info.capabilities if PART_PREFIX in each]
+    split = [each.partition(":") for each in named]
+    return [(kind, name) for kind, _, name in split]
+
+
+async def _find_kind(connection: Connection, info: Any) -> str:
+    """What the module says it is, else what it can do, else what its id suggests."""
     if info is not None:
         kind = _INFO_TYPES.get(info.module_type) or info.mount_point.removesuffix("s")
         if kind in _MOUNTERS:

@@ -30,7 +30,7 @@ class RemoteOrchestrator:
 
 
 async def mount_orchestrator(
-    connection: Connection, coordinator: Any, config: dict[str, Any]
+    connection: Connection, coordinator: Any, config: dict[str, Any], _: str = ""
 ) -> None:
     if "timeout" not in connection.settings.model_fields_set:
         # A turn is as long as all its calls of models and tools together.

@@ -138,7 +138,9 @@ def _text_of(element: pb.ChatResponse) -> str:
     return "".join(each.get("text") or "" for each in blocks if each.get("type") == "text")
 
 
-async def mount_provider(connection: Connection, coordinator: Any, config: dict[str, Any]) -> None:
+async def mount_provider(
+    connection: Connection, coordinator: Any, config: dict[str, Any], _: str = ""
+) -> None:
     proto = await connection.call(rpc.ProviderServiceStub, "GetInfo", pb.Empty(), CONTROL_SECONDS)
     if not proto.id:
         raise RemoteModuleError(f"Module {connection.module_id!r} offers a provider without id.")

@@ -20,13 +20,16 @@ JSON_TYPE = "application/json"
 ANNOTATIONS_KEY = "x-amplifier"
 CALL_ID_KEY = "x-amplifier-call-id"
 IDEMPOTENCY_KEY = "x-amplifier-idempotency-key"
+TOOL_KEY = "x-amplifier-tool"
+"""Which tool of a module is meant, where it has several."""
 
 
 class RemoteTool:
     """Looks like a tool of this process; `execute` never raises for what goes wrong over there."""
 
-    def __init__(self, connection: Connection, spec: pb.ToolSpec) -> None:
+    def __init__(self, connection: Connection, spec: pb.ToolSpec, metadata: Metadata = ()) -> None:
         self._connection = connection
+        self._metadata = metadata
         self.name = spec.name
         self.description = spec.description
         self.input_schema = json_object(spec.parameters_json, f"the schema of tool {spec.name!r}")
@@ -48,7 +51,7 @@ class RemoteTool:
         )
         try:
             answer = await self._connection.call(
-                rpc.ToolServiceStub, "Execute", request, metadata=_correlation()
+                rpc.ToolServiceStub, "Execute", request, metadata=self._metadata + _correlation()
             )
         except RemoteModuleError as error:
             return _failed(str(error))
@@ -106,8 +109,14 @@ def _failed(message: str) -> ToolResult:
     return ToolResult(success=False, output=message, error=error)
 
 
-async def mount_tool(connection: Connection, coordinator: Any, config: dict[str, Any]) -> None:
-    spec = await connection.call(rpc.ToolServiceStub, "GetSpec", pb.Empty(), CONTROL_SECONDS)
+async def mount_tool(
+    connection: Connection, coordinator: Any, config: dict[str, Any], name: str = ""
+) -> None:
+    """Mount the module's tool, or the one of that name if it has several."""
+    which: Metadata = ((TOOL_KEY, name),) if name else ()
+    spec = await connection.call(
+        rpc.ToolServiceStub, "GetSpec", pb.Empty(), CONTROL_SECONDS, metadata=which
+    )
     if not spec.name:
         raise RemoteModuleError(f"Module {connection.module_id!r} offers a tool without a name.")
-    await coordinator.mount("tools", RemoteTool(connection, spec), name=spec.name)
+    await coordinator.mount("tools", RemoteTool(connection, spec, which), name=spec.name)

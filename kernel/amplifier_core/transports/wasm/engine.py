@@ -53,12 +53,12 @@ class _Clock:
         self._lock = threading.Lock()
         self._thread: threading.Thread | None = None
         self._needed = threading.Event()
-        self._calls = 0
+        self.calls = 0
 
     @contextmanager
     def ticking(self) -> Iterator[None]:
         with self._lock:
-            self._calls += 1
+            self.calls += 1
             # Also none in a process that was forked from one where it ran.
             if self._thread is None or not self._thread.is_alive():
                 name = "amplifier-wasm-clock"
@@ -70,7 +70,7 @@ class _Clock:
             yield
         finally:
             with self._lock:
-                self._calls -= 1
+                self.calls -= 1
 
     def _run(self) -> None:
         ticked, idle_since = engine(), time.monotonic()
@@ -80,7 +80,7 @@ class _Clock:
             now = time.monotonic()
             with self._lock:
                 # Calls come in bursts: to wake up for every one of them would slow it down.
-                if self._calls:
+                if self.calls:
                     idle_since = now
                 elif now - idle_since > _LINGER:
                     self._needed.clear()

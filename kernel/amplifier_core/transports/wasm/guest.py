@@ -194,10 +194,12 @@ class Instance:
 
 
 def _cause(text: str) -> str:
-    """The innermost cause; what comes before it are the addresses of a backtrace."""
+    """What went wrong; of a backtrace, only what is below the addresses."""
     lines = [line.strip() for line in text.splitlines() if line.strip()]
-    cause = lines[-1] if lines else "it gave no reason"
-    return cause.partition(": ")[2] if cause[:1].isdigit() else cause
+    if not lines:
+        return "it gave no reason"
+    cause = lines[-1] if lines[0].startswith("error while executing") else lines[0]
+    return cause.partition(": ")[2] if cause[0].isdigit() else cause
 
 
 # -- JSON -----------------------------------------------------------------------------

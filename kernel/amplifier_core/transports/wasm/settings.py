@@ -15,7 +15,7 @@ from pydantic import AfterValidator, Field, ValidationError
 
 from ...loader import ModuleValidationError
 from .. import Manifest
-from ..settings import Table, _problem
+from ..settings import Table, problem
 
 MIB = 1 << 20
 
@@ -72,5 +72,5 @@ def read_settings(
         return Settings(**{**asked.model_dump(exclude_unset=True), **given}), rest
     except ValidationError as error:
         raise ModuleValidationError(
-            f"The config of module {module_id!r} has a wrong `wasm`: {_problem(Settings, error)}"
+            f"The config of module {module_id!r} has a wrong `wasm`: {problem(Settings, error)}"
         ) from None
