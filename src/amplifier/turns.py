@@ -55,7 +55,7 @@ async def _run(
         view.failed("Interrupted.")
         return INTERRUPTED
     except Exception as error:
-        view.failed(_in_words(error))
+        view.failed(in_words(error))
         return FAILED
     view.answered(answer)
     return FAILED if view.output.is_closed else DONE
@@ -70,7 +70,7 @@ async def _answer(
 ) -> str:
     with watched_interrupts() as interrupts:
         async with _session(plan, recording) as session:
-            _check_parts(session, allow_partial)
+            check_parts(session, allow_partial)
             view.attach(session)
             if recording is not None:
                 await recording.bring_back(session)
@@ -88,7 +88,7 @@ def _session(plan: dict[str, Any], recording: Recording | None) -> AmplifierSess
     return recording.session(plan, approval_system=person)
 
 
-def _check_parts(session: AmplifierSession, allow_partial: bool) -> None:
+def check_parts(session: AmplifierSession, allow_partial: bool) -> None:
     failed = session.status.failed_modules or []
     parts = "; ".join(f"{each['module_id']!r}: {each['error']}" for each in failed)
     missing = f"Not everything could be loaded: {parts.removesuffix('.')}."
@@ -106,7 +106,7 @@ def _check_parts(session: AmplifierSession, allow_partial: bool) -> None:
         note(missing)
 
 
-def _in_words(error: Exception) -> str:
+def in_words(error: Exception) -> str:
     """The message; for errors that were not written for people, with what kind it is."""
     text = masked(str(error))
     is_ours = type(error).__module__.partition(".")[0] in ("amplifier", "amplifier_core")
