@@ -16,6 +16,8 @@ from amplifier.secrets import masked
 from amplifier.views import View
 
 if TYPE_CHECKING:
+    from amplifier.asking import PersonAtTerminal
+    from amplifier.budget import Budget
     from amplifier.sessions.commands import Recording
 
 
@@ -30,10 +32,11 @@ def run_turn(
     *,
     allow_partial: bool,
     recording: Recording | None = None,
+    budget: Budget | None = None,
 ) -> int:
     """Run `prompt` in a session that is recorded if that is asked for; the exit code."""
     try:
-        return asyncio.run(_run(plan, prompt, view, allow_partial, recording))
+        return asyncio.run(_run(plan, prompt, view, allow_partial, recording, budget))
     except (KeyboardInterrupt, asyncio.CancelledError):
         view.failed("Interrupted.")
         return INTERRUPTED
@@ -48,9 +51,10 @@ async def _run(
     view: View,
     allow_partial: bool,
     recording: Recording | None,
+    budget: Budget | None,
 ) -> int:
     try:
-        answer = await _answer(plan, prompt, view, allow_partial, recording)
+        answer = await _answer(plan, prompt, view, allow_partial, recording, budget)
     except Interrupted:
         view.failed("Interrupted.")
         return INTERRUPTED
@@ -67,9 +71,10 @@ async def _answer(
     view: View,
     allow_partial: bool,
     recording: Recording | None,
+    budget: Budget | None,
 ) -> str:
     with watched_interrupts() as interrupts:
-        async with _session(plan, recording) as session:
+        async with open_session(plan, recording, budget, person_at_terminal()) as session:
             check_parts(session, allow_partial)
             view.attach(session)
             if recording is not None:
@@ -81,11 +86,24 @@ async def _answer(
             return answer
 
 
-def _session(plan: dict[str, Any], recording: Recording | None) -> AmplifierSession:
-    person = person_at_terminal()
+def open_session(
+    plan: dict[str, Any],
+    recording: Recording | None,
+    budget: Budget | None,
+    person: PersonAtTerminal | None = None,
+) -> AmplifierSession:
+    """A session, not yet initialized, that is recorded and limited as asked for."""
+    from amplifier.sessions.live import RecordedSession
+
     if recording is None:
-        return AmplifierSession(plan, approval_system=person)
-    return recording.session(plan, approval_system=person)
+        session = RecordedSession(plan, approval_system=person)
+    else:
+        session = recording.session(plan, approval_system=person)
+    if budget is not None:
+        if recording is not None:
+            recording.count_earlier(budget)
+        session.limit(budget)
+    return session
 
 
 def check_parts(session: AmplifierSession, allow_partial: bool) -> None:

@@ -7,31 +7,34 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from amplifier_core import AmplifierSession
-
 from amplifier.exits import DONE, FAILED, INTERRUPTED
 from amplifier.grants import FILE, Grants
 from amplifier.output import note
 from amplifier.sessions.places import sessions_folder
-from amplifier.turns import check_parts, in_words
+from amplifier.turns import check_parts, in_words, open_session
 
 from .chat import Chat
 
 if TYPE_CHECKING:
+    from amplifier.budget import Budget
     from amplifier.sessions.commands import Recording
 
 HISTORY = "repl_history"
 
 
 def run_chat(
-    plan: dict[str, Any], *, allow_partial: bool = False, recording: Recording | None = None
+    plan: dict[str, Any],
+    *,
+    allow_partial: bool = False,
+    recording: Recording | None = None,
+    budget: Budget | None = None,
 ) -> int:
     """Chat in a session that is recorded if that is asked for; the exit code."""
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
         note('A chat needs a terminal. Without one, use `amplifier run "PROMPT"`.')
         return FAILED
     try:
-        asyncio.run(_chat(plan, allow_partial, recording))
+        asyncio.run(_chat(plan, allow_partial, recording, budget))
     except KeyboardInterrupt:
         return INTERRUPTED
     except Exception as error:
@@ -40,11 +43,15 @@ def run_chat(
     return DONE
 
 
-async def _chat(plan: dict[str, Any], allow_partial: bool, recording: Recording | None) -> None:
+async def _chat(
+    plan: dict[str, Any],
+    allow_partial: bool,
+    recording: Recording | None,
+    budget: Budget | None,
+) -> None:
     folder = Path.cwd()
     own = sessions_folder(folder).parent
-    opened = recording.session(plan) if recording is not None else AmplifierSession(plan)
-    async with opened as session:
+    async with open_session(plan, recording, budget) as session:
         check_parts(session, allow_partial)
         if recording is not None:
             await recording.bring_back(session)

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from amplifier.cli.options import durability_option
+from amplifier.cli.options import budget_of, budget_options, durability_option
 from amplifier.exits import FAILED
 
 if TYPE_CHECKING:
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 @click.option("--resume", metavar="ID", help="Go on in an earlier session; its id, or its name.")
 @click.option("--no-session", is_flag=True, help="Keep no log of the conversation.")
 @durability_option
+@budget_options
 @click.option("--allow-partial", is_flag=True, help="Start although a module is missing.")
 @click.option("-v", "--verbose", is_flag=True, help="Show the whole log, with tracebacks.")
 def chat(
@@ -30,6 +31,7 @@ def chat(
     durability: Durability,
     allow_partial: bool,
     verbose: bool,
+    **limits: Any,
 ) -> None:
     """Talk with the agent. Without a command, `amplifier` does the same.
 
@@ -60,4 +62,6 @@ def chat(
     except (PlanError, StoreError) as error:
         click.echo(f"amplifier: {error}", err=True)
         sys.exit(FAILED)
-    sys.exit(run_chat(plan, allow_partial=allow_partial, recording=recording))
+    sys.exit(
+        run_chat(plan, allow_partial=allow_partial, recording=recording, budget=budget_of(limits))
+    )
