@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from amplifier.cli.options import durability_option
+from amplifier.cli.options import budget_of, budget_options, durability_option
 from amplifier.exits import FAILED, INTERRUPTED
 
 if TYPE_CHECKING:
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 @click.option("--resume", metavar="ID", help="Go on in an earlier session; its id, or its name.")
 @click.option("--no-session", is_flag=True, help="Keep no log of this turn.")
 @durability_option
+@budget_options
 @click.option("--allow-partial", is_flag=True, help="Start although a module is missing.")
 @click.option("-v", "--verbose", is_flag=True, help="Show the whole log, with tracebacks.")
 def run(
@@ -43,6 +44,7 @@ def run(
     durability: Durability,
     allow_partial: bool,
     verbose: bool,
+    **limits: Any,
 ) -> None:
     """Answer PROMPT, which is read from stdin if it is left out."""
     if model and not provider:
@@ -75,7 +77,16 @@ def run(
         except (PlanError, ConfigError, Untrusted, StoreError) as error:
             view.failed(str(error))
             sys.exit(FAILED)
-        sys.exit(run_turn(plan, text, view, allow_partial=allow_partial, recording=recording))
+        sys.exit(
+            run_turn(
+                plan,
+                text,
+                view,
+                allow_partial=allow_partial,
+                recording=recording,
+                budget=budget_of(limits),
+            )
+        )
     except KeyboardInterrupt:
         sys.exit(INTERRUPTED)
 
