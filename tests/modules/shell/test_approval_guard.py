@@ -284,8 +284,8 @@ class Broken:
 @pytest.mark.parametrize(
     "answer",
     [
-        None, True, "yes", 1, {"approved": True}, Nonsense(), RuntimeError("key sk-1"), KeyError("x"),
-        asyncio.CancelledError(), ApprovalResponse.model_construct(approved="yes"),
+        None, True, "yes", 1, {"approved": True}, Nonsense(), RuntimeError("key sk-1"),
+        KeyError("x"), asyncio.CancelledError(), ApprovalResponse.model_construct(approved="yes"),
     ],
     ids=repr,
 )  # fmt: skip
