@@ -87,6 +87,11 @@ class _SearchTool(ABC):
         )
         self._policy_at(self._workspace.base)
 
+    @property
+    def folder(self) -> str:
+        """Where relative paths start; approval rules on paths are judged from there."""
+        return self._workspace.base
+
     async def execute(self, input: dict[str, Any]) -> ToolResult:
         try:
             request = read_arguments(input, self._request)
