@@ -141,7 +141,7 @@ SDKS = $(shell $(PYTHON) -c 'import tomllib; \
 
 .peer/ready: | .venv/ready
 	$(call venv,.peer)
-	$(call install,.peer,amplifier-core==2.0.2 pluggy)
+	$(call install,.peer,amplifier-core==2.0.2 grpcio pluggy protobuf)
 
 # A framework with a tool loop of its own, for one line of the benchmarks (400 MB).
 $(FRAMEWORK)/ready: | .venv/ready

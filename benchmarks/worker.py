@@ -32,6 +32,7 @@ ROWS = {
     "context-add": "measure_contexts:adding",
     "context-compact": "measure_contexts:compacting",
     "context-ask": "measure_contexts:asking",
+    "grpc": "measure_transports:grpc_tool_call",
     "import": "measure_processes:import_time",
     "cli": "measure_processes:command_line",
     "exit": "measure_processes:clean_exit",
