@@ -195,6 +195,20 @@ ROWS = (
         ),
     ),
     Row(
+        "wasm-call",
+        (
+            Line("call of a tool in a component, 1 kB", "of the other", 1.0),
+            Line("same, 100 kB", "at most", 30, "ours.large_ms", "peer.large_ms", "ms"),
+        ),
+    ),
+    Row(
+        "wasm-load",
+        (
+            Line("load of a component", "for information", 0, "ours.cold_ms", "peer.cold_ms", "ms"),
+            Line("same, compiled before", "at most", 20, "ours.cached_ms", "peer.cached_ms", "ms"),
+        ),
+    ),
+    Row(
         "cli",
         (
             Line("amplifier --help", "at most", 150, "ours.help_ms", unit="ms"),

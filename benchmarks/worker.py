@@ -33,6 +33,8 @@ ROWS = {
     "context-compact": "measure_contexts:compacting",
     "context-ask": "measure_contexts:asking",
     "grpc": "measure_transports:grpc_tool_call",
+    "wasm-call": "measure_wasm:calls",
+    "wasm-load": "measure_wasm:loads",
     "import": "measure_processes:import_time",
     "cli": "measure_processes:command_line",
     "exit": "measure_processes:clean_exit",
