@@ -32,6 +32,8 @@ ROWS = {
     "context-add": "measure_contexts:adding",
     "context-compact": "measure_contexts:compacting",
     "context-ask": "measure_contexts:asking",
+    "journal": "measure_journal:journal",
+    "resume": "measure_journal:resuming",
     "import": "measure_processes:import_time",
     "cli": "measure_processes:command_line",
     "exit": "measure_processes:clean_exit",
