@@ -209,6 +209,35 @@ ROWS = (
         ),
     ),
     Row(
+        "journal",
+        (
+            Line(
+                "step in a session log, beside bare syncs",
+                "of the other",
+                1.5,
+                "ours.full_us",
+                "ours.bare_us",
+            ),
+            Line("same, relaxed", "at most", 50, "ours.relaxed_us"),
+        ),
+        sides=("ours",),
+    ),
+    Row(
+        "resume",
+        (
+            Line("resume of 10,000 messages of 4 kB", "at most", 300, "ours.ms", unit="ms"),
+            Line(
+                "size of its log, times the content",
+                "at most",
+                1.3,
+                "ours.times_content",
+                unit="x",
+            ),
+        ),
+        sides=("ours",),
+        max_rounds=3,
+    ),
+    Row(
         "cli",
         (
             Line("amplifier --help", "at most", 150, "ours.help_ms", unit="ms"),

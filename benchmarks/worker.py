@@ -35,6 +35,8 @@ ROWS = {
     "grpc": "measure_transports:grpc_tool_call",
     "wasm-call": "measure_wasm:calls",
     "wasm-load": "measure_wasm:loads",
+    "journal": "measure_journal:journal",
+    "resume": "measure_journal:resuming",
     "import": "measure_processes:import_time",
     "cli": "measure_processes:command_line",
     "exit": "measure_processes:clean_exit",

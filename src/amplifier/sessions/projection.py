@@ -237,7 +237,7 @@ class _Projector:
         call = self._open_call(message.get("tool_call_id"))
         if call is None or self._group is None:
             return
-        call.answer = {"content": "", **message}
+        call.answer = in_shape(message)
         call.state = "finished"
         if all(each.answer is not None for each in self._group.calls):
             self._close_group()

@@ -19,14 +19,18 @@ _BLOCKS: dict[str, tuple[str, type]] = {
 }
 """Kinds of blocks, with the field that each must have."""
 
+_OPTIONAL: dict[str, type] = {"name": str, "tool_call_id": str, "metadata": dict}
+
 
 def in_shape(message: Message) -> Message:
     """The message with content and calls as the contract has them."""
     content = message.get("content")
     is_reply = message.get("role") == "assistant"
     shaped = {**message, "content": _content(content, is_reply)}
-    if "tool_calls" in message:
-        shaped.pop("tool_calls")
+    for name, kind in _OPTIONAL.items():
+        if name in shaped and not isinstance(shaped[name], kind):
+            del shaped[name]
+    shaped.pop("tool_calls", None)
     calls = _calls(message) if is_reply else []
     if calls:
         shaped["tool_calls"] = calls
