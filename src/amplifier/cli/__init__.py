@@ -6,9 +6,16 @@ import click
 
 from amplifier import __version__
 
+from .bundle import bundle
 from .config import config
+from .doctor import doctor
+from .module import module
+from .plan import plan
 from .policy import policy
 from .run import run
+from .source import source
+from .tool import tool
+from .trust import trust
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"]})
@@ -21,6 +28,5 @@ def main() -> None:
     """
 
 
-main.add_command(config)
-main.add_command(policy)
-main.add_command(run)
+for command in (bundle, config, doctor, module, plan, policy, run, source, tool, trust):
+    main.add_command(command)
