@@ -21,7 +21,7 @@ from amplifier.sources.uris import SourceError, parse_source
 
 from .composing import Composer, apply_policies, with_absolute_sources, with_context
 from .names import Library
-from .planning import BUILT_IN, DEFAULT, HOOKS_MODULE, Ground, Plan
+from .planning import BUILT_IN, DEFAULT, Ground, Plan
 
 LISTED = ("providers", "tools", "hooks")
 _LOOP = {"module": "loop-streaming"}
@@ -47,7 +47,6 @@ def assemble(bundle: str | None, ground: Ground) -> Plan:
     if instruction:
         mounts["instruction"] = instruction
     inputs = {path: [_kind(path), found] for path, found in composer.inputs.items()}
-    inputs |= _hook_files(parts, ground)
     inputs |= _module_folders(parts)
     used = _used_locks(parts, locked)
     if used:
@@ -288,22 +287,6 @@ def _module_folders(parts: dict[str, Node]) -> dict[str, list[str]]:
                     found[source.location] = ["tree", tree_hash(Path(source.location))]
                 except SourceError as error:
                     raise ConfigError(str(error), node.origin) from error
-    return found
-
-
-def _hook_files(parts: dict[str, Node], ground: Ground) -> dict[str, list[str]]:
-    """Files with commands that a hook module of the plan would run by itself."""
-    modules = {entry.mapping["module"].text for entry in _entries(parts["hooks"])}
-    folder = ground.root / FOLDER / "hooks"
-    if not modules & set(HOOKS_MODULE) or not folder.is_dir():
-        return {}
-    from amplifier.settings.documents import read_file
-    from amplifier.trust.store import content_hash
-
-    found = {}
-    for path in sorted(folder.rglob("*")):
-        if path.is_file():
-            found[str(path)] = ["file", content_hash(read_file(path, 5_000_000) or b"")]
     return found
 
 

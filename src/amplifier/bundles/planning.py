@@ -69,7 +69,7 @@ def plan_for(
         ConfigError: a file cannot be used or something does not resolve.
         Untrusted: it is made of what the user has not trusted.
     """
-    ground = _ground(session_dir, as_if_trusted)
+    ground = ground_of(session_dir, as_if_trusted)
     file = home() / "cache" / "plans" / f"{_key(bundle, ground)}.json"
     plan = _kept(file)
     if plan is None:
@@ -78,12 +78,14 @@ def plan_for(
         plan = assemble(bundle, ground)
         _keep(file, plan)
     plan.notes += ground.notes
+    # Not kept with the plan: the module looks for these files by itself at every start.
+    plan.inputs |= _hook_files(plan.mounts, ground.root)
     if not as_if_trusted:
         _check_trust(plan)
     return plan
 
 
-def _ground(session_dir: Path | None, as_if_trusted: bool) -> Ground:
+def ground_of(session_dir: Path | None, as_if_trusted: bool) -> Ground:
     root, folder = project_root(), project_folder()
     own = [home() / "settings.yaml", home() / LOCK]
     own += [session_dir / "settings.yaml"] if session_dir else []
@@ -153,6 +155,16 @@ def _hash(path: Path, kind: str) -> str | None:
         return content_hash("\n".join(sorted(each.name for each in path.iterdir())).encode())
     data = read_file(path, 5_000_000)
     return content_hash(data) if data is not None else None
+
+
+def _hook_files(mounts: dict[str, Any], root: Path) -> dict[str, list[str]]:
+    """Files with commands that a hook module of the plan would run."""
+    folder = root / FOLDER / "hooks"
+    is_used = any(each["module"] in HOOKS_MODULE for each in mounts.get("hooks", []))
+    if not is_used or not folder.is_dir():
+        return {}
+    files = [each for each in sorted(folder.rglob("*")) if not each.is_dir()]
+    return {str(each): ["file", content_hash(read_file(each) or b"")] for each in files}
 
 
 # -- trust ----------------------------------------------------------------------------

@@ -42,7 +42,7 @@ def plan_to_run(
             # So small a model can do nothing with a bundle's tools: it gives a demonstration.
             return detected
         mounts = {**mounts, "providers": _only(mounts.get("providers", []), chosen)}
-    return _filled_in(mounts, plan)
+    return filled_in(mounts, plan)
 
 
 def _only(configured: list[dict[str, Any]], chosen: dict[str, Any]) -> list[dict[str, Any]]:
@@ -53,7 +53,7 @@ def _only(configured: list[dict[str, Any]], chosen: dict[str, Any]) -> list[dict
     return [chosen]
 
 
-def _filled_in(mounts: dict[str, Any], plan: Plan) -> dict[str, Any]:
+def filled_in(mounts: dict[str, Any], plan: Plan) -> dict[str, Any]:
     """The plan with the values of environment variables in the config of its modules."""
     session = {
         key: _entry(each, plan, f"session.{key}") if isinstance(each, dict) else each

@@ -7,11 +7,18 @@ import click
 from amplifier import __version__
 
 from .approve import approve
+from .bundle import bundle
 from .chat import chat
 from .config import config
+from .doctor import doctor
+from .module import module
+from .plan import plan
 from .policy import policy
 from .run import run
 from .session import continue_, resume, session
+from .source import source
+from .tool import tool
+from .trust import trust
 
 
 @click.group(invoke_without_command=True, context_settings={"help_option_names": ["-h", "--help"]})
@@ -27,11 +34,10 @@ def main(context: click.Context) -> None:
         context.invoke(chat)
 
 
-main.add_command(approve)
-main.add_command(chat)
-main.add_command(config)
-main.add_command(policy)
-main.add_command(run)
-main.add_command(continue_)
-main.add_command(resume)
-main.add_command(session)
+COMMANDS = (
+    *(run, chat, continue_, resume, session),
+    *(approve, policy, trust),
+    *(bundle, config, doctor, module, plan, source, tool),
+)
+for command in COMMANDS:
+    main.add_command(command)
