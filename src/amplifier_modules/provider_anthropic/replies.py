@@ -184,7 +184,7 @@ class Reply:
         return ChatResponse(
             content=content,
             tool_calls=calls or None,
-            usage=self._tokens().usage(price),
+            usage=self._tokens().usage(price if self._usage else None),
             finish_reason=_FINISH_REASONS.get(str(reason), str(reason) if reason else "stop"),
             metadata=self._metadata(whole),
         )

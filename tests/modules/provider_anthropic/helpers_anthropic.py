@@ -70,7 +70,6 @@ class AnthropicWire:
     sdk = "anthropic"
     extra = "anthropic"
     key_variable = "ANTHROPIC_API_KEY"
-    needs_key = True
     model = MODEL
 
     async def mount(self, coordinator: Any, config: dict[str, Any]) -> Any:
