@@ -66,11 +66,8 @@ def problem_of(module_id: str) -> str:
     try:
         asyncio.run(mounted(module_id))
     except BaseException as error:
-        return (
-            "declined"
-            if any(each in str(error) for each in DECLINED)
-            else f"{type(error).__name__}: {error}"
-        )
+        is_declined = any(each in str(error) for each in DECLINED)
+        return "declined" if is_declined else f"{type(error).__name__}: {error}"
     return ""
 
 
