@@ -58,6 +58,8 @@ model: .venv/model ## fetch that model (130 MB)
 test: lint ## every check and every test, with the coverage gate
 	@$(MAKE) .peer/ready || echo 'No public kernel to be had: the tests that compare with it are skipped.'
 	@$(MAKE) tools
+	@$(BIN)/python scripts/python_component.py > /dev/null \
+		|| echo 'No component could be built from Python: the tests that run it are skipped.'
 	@$(MAKE) .venv/model .island/model || echo 'No model to be had: the tests that run it are skipped.'
 	@rm -rf $(REPORTS) && mkdir -p $(REPORTS)
 	@echo "Tests run in random order; \`make test SEED=$(SEED)\` repeats this one."
@@ -68,7 +70,7 @@ test: lint ## every check and every test, with the coverage gate
 	@$(MAKE) islands
 
 # Programs that some tests run, with the Debian packages they are in.
-TOOLS := git=git rg=ripgrep
+TOOLS := git=git rg=ripgrep tmux=tmux
 
 .PHONY: tools
 tools:
@@ -96,6 +98,10 @@ lint: .venv/ready
 .PHONY: differential
 differential: .venv/ready .peer/ready ## compare what this kernel and the public one do
 	@$(BIN)/python -m pytest -n $(WORKERS) tests/differential
+
+.PHONY: crash
+crash: .venv/ready ## recover a session from more than 10,000 crashes, in minutes
+	@$(BIN)/python tests/sessions/crashing.py --all
 
 .PHONY: bench
 bench: .venv/ready .peer/ready ## compare with the public kernel, in minutes (a look: BENCH=--quick)

@@ -6,8 +6,10 @@ import click
 
 from amplifier import __version__
 
+from .config import config
 from .policy import policy
 from .run import run
+from .session import continue_, resume, session
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"]})
@@ -20,5 +22,9 @@ def main() -> None:
     """
 
 
+main.add_command(config)
 main.add_command(policy)
 main.add_command(run)
+main.add_command(continue_)
+main.add_command(resume)
+main.add_command(session)

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable
 from decimal import Decimal
 from typing import Any
 
-from amplifier_core.llm_errors import ContentFilterError, InvalidToolCallError, StreamError
+from amplifier_core.llm_errors import ContentFilterError, StreamError
 from amplifier_core.message_models import (
     ChatResponse,
     ContentBlockUnion,
@@ -18,6 +17,7 @@ from amplifier_core.message_models import (
     ToolCallBlock,
 )
 
+from amplifier_modules.providing.arguments import parsed_arguments
 from amplifier_modules.providing.failures import Blame
 from amplifier_modules.providing.histories import ORIGIN
 from amplifier_modules.providing.pieces import BlockKind, Delta, Ended, Piece, Started
@@ -193,21 +193,9 @@ class Reply:
         given = raw.get("input")
         if not isinstance(given, str):
             return raw
-        try:
-            arguments = json.loads(given or "{}", strict=False)
-        except ValueError:
-            arguments = None
-        if isinstance(arguments, dict):
-            return raw | {"input": arguments}
         is_cut = self._message.get("stop_reason") == "max_tokens"
-        advice = "Raise `max_tokens`." if is_cut else "Ask again, or try another model."
-        raise InvalidToolCallError(
-            f"The arguments of the call of {raw.get('name')!r} are no JSON object. {advice}",
-            tool_name=raw.get("name"),
-            raw_arguments=given,
-            provider=self._blame.provider,
-            model=self._blame.model,
-        )
+        arguments = parsed_arguments(raw["name"], given, self._blame, is_cut=is_cut)
+        return raw | {"input": arguments}
 
     def _refusal(self) -> Exception:
         details = self._message.get("stop_details") or {}

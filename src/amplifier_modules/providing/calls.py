@@ -176,8 +176,8 @@ class Call:
         """What holds until the vendor begins to answer, and what holds from then on."""
         settings, now = self._settings, self._now()
         whole = self._whole_limit()
-        seconds = settings.timeout
-        answer = _Limit(now + seconds, "The answer was not complete", seconds, "`timeout`")
+        seconds, key = self.plan.timeout or (settings.timeout, "timeout")
+        answer = _Limit(now + seconds, "The answer was not complete", seconds, f"`{key}`")
         then = min(whole, answer, key=_Limit.when)
         if not self.plan.is_streamed:
             return then, then

@@ -50,7 +50,10 @@ _TOO_LONG = (
     "context length", "context_length", "context window", "maximum context", "too many tokens",
     "prompt is too long", "token limit", "input is too long",
 )  # fmt: skip
-_FILTERED = ("safety", "content filter", "content_filter", "blocked", "content policy")
+_FILTERED = (
+    "safety", "content filter", "content_filter", "blocked", "content policy", "content_policy",
+    "policy_violation", "bio_policy",
+)  # fmt: skip
 _UNPAID = ("insufficient_quota", "credit balance", "spend limit", "billing")
 _CHALLENGE = ("<html", "<!doctype html")
 

@@ -27,6 +27,8 @@ class Sdk:
     name: str
     extra: str
     http: str = "httpx2"
+    parts: tuple[str, ...] = ()
+    """Modules that it would import only in the first call."""
 
     def check(self) -> None:
         """
@@ -69,7 +71,10 @@ class Sdk:
             if self.name not in _loaded:
                 http = importlib.import_module(self.http)
                 _tls_contexts.setdefault(self.http, http.create_ssl_context())
-                _loaded[self.name] = importlib.import_module(self.name)
+                package = importlib.import_module(self.name)
+                for part in self.parts:
+                    importlib.import_module(part)
+                _loaded[self.name] = package
 
     def _load_quietly(self) -> None:
         try:

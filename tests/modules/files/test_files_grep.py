@@ -235,3 +235,23 @@ async def test_a_part_of_the_config_for_one_tool_wins(tree: Path) -> None:
 
     assert found == [str(tree / "a.py"), str(tree / "src/node_modules/d.js")]
     assert listed == str(tree / "docs")
+
+
+async def test_an_answer_holds_so_much_and_says_what_it_left_out(tmp_path: Path) -> None:
+    (tmp_path / "long.txt").write_text(("hit" + "x" * 1900 + "\n") * 1500)
+    call = await search_tools(tmp_path)
+
+    output = await done(call("grep", pattern="hit", output_mode="content", head_limit=0))
+
+    assert (output["total_matches"], output["results_capped"]) == (1500, True)
+    assert 900 < output["matches_count"] == len(output["results"]) < 1100
+    assert output["note"].startswith(f"Only the first {output['matches_count']} of 1500 matches")
+
+
+async def test_an_answer_that_fits_is_whole_and_has_no_note(tmp_path: Path) -> None:
+    (tmp_path / "long.txt").write_text("hit\n" * 1500)
+    call = await search_tools(tmp_path)
+
+    output = await done(call("grep", pattern="hit", output_mode="content", head_limit=0))
+
+    assert (len(output["results"]), "note" in output) == (1500, False)
