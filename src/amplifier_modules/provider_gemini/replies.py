@@ -157,7 +157,7 @@ class Reply:
         return ChatResponse(
             content=content,
             tool_calls=calls or None,
-            usage=self._tokens().usage(price),
+            usage=self._tokens().usage(price if self._usage else None),
             finish_reason=finish,
             metadata=self._metadata(parts),
         )

@@ -190,7 +190,7 @@ class OllamaProvider(RemoteProvider[OllamaSettings]):
                 shown = await client._request(dict, "POST", "/api/show", json={"model": model})
             return read_facts(shown)
         except Exception as error:
-            raise self._failure(error, model) from error
+            raise self._failure(error, model) from self.blame(model).cause(error)
 
     async def _pull(self, client: Any, model: str) -> None:
         logger.info("%s: fetching the model %r", self.name, model)
@@ -200,7 +200,7 @@ class OllamaProvider(RemoteProvider[OllamaSettings]):
                     async for step in steps:
                         logger.debug("%s: %s", model, step.status)
         except Exception as error:
-            raise self._failure(error, model) from error
+            raise self._failure(error, model) from self.blame(model).cause(error)
 
     # -- the wire
 

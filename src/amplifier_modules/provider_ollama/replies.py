@@ -92,7 +92,7 @@ class Reply:
         return ChatResponse(
             content=content,
             tool_calls=calls or None,
-            usage=self._tokens().usage(price),
+            usage=self._tokens().usage(price if "eval_count" in self._end else None),
             finish_reason="tool_calls" if calls else reason,
             metadata=told,
         )

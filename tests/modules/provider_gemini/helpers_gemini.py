@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 import json
 import warnings
-from typing import Any
+from typing import Any, ClassVar
 
 from helpers_wire import sse
 
@@ -52,8 +52,9 @@ class GeminiWire:
     sdk = "google.genai"
     extra = "gemini"
     key_variable = "GOOGLE_API_KEY"
-    needs_key = True
     model = MODEL
+    required: ClassVar[dict[str, Any]] = {}
+    lists_models = True
 
     async def mount(self, coordinator: Any, config: dict[str, Any]) -> Any:
         return await mount(coordinator, config)

@@ -177,3 +177,12 @@ async def test_models_for_embeddings_are_listed_only_if_asked_for(
     async with desk(wire, server) as at, desk(wire, server, filtered=False) as everything:
         assert [each.id for each in await at.provider.list_models()] == ["llama3.2:3b"]
         assert len(await everything.provider.list_models()) == 2
+
+
+async def test_what_is_not_counted_has_no_known_cost(wire: OllamaWire, server: WireServer) -> None:
+    answer = wire.whole("Hi")
+    del answer["eval_count"]
+    server.will(answers(200, answer))
+    price = {wire.model: {"input": 1, "output": 1}}
+    async with desk(wire, server, use_streaming=False, pricing=price) as at:
+        assert (await at.ask("Q")).usage.cost_usd is None
