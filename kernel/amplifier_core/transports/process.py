@@ -47,14 +47,6 @@ class ModuleProcess:
         self._greeting: asyncio.Future[str] | None = None
         self._said: deque[str] = deque(maxlen=_LAST_LINES)
 
-    @property
-    def is_alive(self) -> bool:
-        return self._process is not None and self._process.returncode is None
-
-    @property
-    def pid(self) -> int | None:
-        return None if self._process is None else self._process.pid
-
     async def exit_code(self, patience: float) -> int | None:
         """How it ended, if it did or does within `patience` seconds."""
         if self._process is None:

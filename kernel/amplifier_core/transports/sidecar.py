@@ -9,7 +9,6 @@ from __future__ import annotations
 import logging
 import socket
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import AsyncExitStack
 from pathlib import Path
 from typing import Any
 
@@ -107,10 +106,6 @@ class ProcessConnection(Connection):
         self.own_environment: dict[str, str] = {}
         self._untold: list[tuple[str, dict[str, Any]]] = []
 
-    @property
-    def pid(self) -> int | None:
-        return None if self._process is None else self._process.pid
-
     async def serve(self, coordinator: Any) -> None:
         """Let the process call the session back from now on."""
         self._coordinator = coordinator
@@ -207,12 +202,13 @@ async def mount_process(
     connection: ProcessConnection, kind: str | None, coordinator: Any, config: dict[str, Any]
 ) -> Any:
     """Start a module's process and mount it; the result ends both."""
-    async with AsyncExitStack() as steps:
-        steps.push_async_callback(connection.close)
+    try:
         await connection.serve(coordinator)
         await mount_remote(connection, kind, coordinator, config)
-        return steps.pop_all().aclose
-    return None
+    except BaseException:
+        await connection.close()
+        raise
+    return connection.close
 
 
 def _free_port() -> int:

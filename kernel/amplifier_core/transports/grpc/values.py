@@ -56,4 +56,5 @@ def int32(value: Any) -> int:
 
 
 def decimal_text(value: Any) -> str:
-    return format(value, "f") if isinstance(value, Decimal) else str(value)
+    """A number without an exponent, which not every reader of decimals knows."""
+    return format(Decimal(str(value)), "f")
