@@ -70,7 +70,7 @@ test: lint ## every check and every test, with the coverage gate
 	@$(MAKE) islands
 
 # Programs that some tests run, with the Debian packages they are in.
-TOOLS := git=git rg=ripgrep
+TOOLS := git=git rg=ripgrep tmux=tmux
 
 .PHONY: tools
 tools:
@@ -122,17 +122,22 @@ clean: ## remove everything that make made
 	@$(BIN)/python -m pip install -q --disable-pip-version-check uv 2>/dev/null || true
 	$(call install,.venv,-e ./kernel -e '.[dev]')
 
+# The vendors' packages that the providers are built on.
+SDKS = $(shell $(PYTHON) -c 'import tomllib; \
+	extras = tomllib.load(open("pyproject.toml", "rb"))["project"]["optional-dependencies"]; \
+	extras.pop("dev"); print(*(repr(each) for extra in extras.values() for each in extra))')
+
 # The kernel and what tests need; each bundled module is added by itself.
-.island/ready: kernel/pyproject.toml | .venv/ready
+.island/ready: kernel/pyproject.toml pyproject.toml | .venv/ready
 	$(call venv,.island)
-	$(call install,.island,-e ./kernel hypothesis pytest pytest-asyncio pytest-randomly)
+	$(call install,.island,-e ./kernel hypothesis pytest pytest-asyncio pytest-randomly $(SDKS))
 
 .island/model: .island/ready
 	$(call model,.island)
 
 .peer/ready: | .venv/ready
 	$(call venv,.peer)
-	$(call install,.peer,amplifier-core==2.0.2 pluggy)
+	$(call install,.peer,amplifier-core==2.0.2 grpcio pluggy protobuf)
 
 # A framework with a tool loop of its own, for one line of the benchmarks (400 MB).
 $(FRAMEWORK)/ready: | .venv/ready

@@ -196,6 +196,19 @@ ROWS = (
         ),
     ),
     Row(
+        "grpc",
+        (
+            Line("gRPC tool call, beside a bare one", "of the other", 1.1, other="ours.bare_us"),
+            Line("same, beside the public loader", "for information"),
+            Line(
+                "same with 100 kB, beside a bare one",
+                "for information",
+                ours="ours.large_us",
+                other="ours.bare_large_us",
+            ),
+        ),
+    ),
+    Row(
         "cli",
         (
             Line("amplifier --help", "at most", 150, "ours.help_ms", unit="ms"),

@@ -34,6 +34,7 @@ ROWS = {
     "context-ask": "measure_contexts:asking",
     "wasm-call": "measure_wasm:calls",
     "wasm-load": "measure_wasm:loads",
+    "grpc": "measure_transports:grpc_tool_call",
     "import": "measure_processes:import_time",
     "cli": "measure_processes:command_line",
     "exit": "measure_processes:clean_exit",

@@ -41,7 +41,9 @@ __all__ = [
     *capabilities.__all__,
 ]
 
-_WASM = {
+_IN_TRANSPORTS = {
+    **dict.fromkeys(("proto_chat_request_to_json", "json_to_proto_chat_response"), ".grpc.chat"),
+    "resolve_module": ".describe",
     **dict.fromkeys(("load_and_mount_wasm", "load_wasm_from_path"), ".wasm.engine_names"),
     **{
         f"Wasm{kind}": ".wasm"
@@ -52,9 +54,9 @@ _WASM = {
 
 
 def __getattr__(name: str) -> Any:
-    if name not in _WASM:
+    if name not in _IN_TRANSPORTS:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    home = importlib.import_module(f".transports{_WASM[name]}", __package__)
+    home = importlib.import_module(f".transports{_IN_TRANSPORTS[name]}", __package__)
     return getattr(home, name)
 
 

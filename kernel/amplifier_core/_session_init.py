@@ -153,13 +153,12 @@ class _Startup:
         text = _safe_exception_str(error)
         logger.warning("Failed to load %s '%s': %s", entry.kind, entry.module, text, exc_info=error)
         payload = {"module_type": entry.kind, "module_id": entry.module, "error": text}
-        payload["reason_code"] = module_failure_reason(error)
-        if entry.instance_id is not None:
-            payload["instance_id"] = entry.instance_id
+        named = {} if entry.instance_id is None else {"instance_id": entry.instance_id}
+        payload |= {"reason_code": module_failure_reason(error), **named}
         status = getattr(self.coordinator.session, "status", None)
         if isinstance(status, SessionStatus):
-            known = status.failed_modules or ()
-            status.failed_modules = [*known, {**payload, "entry": entry.where}]
+            failed = {**payload, "entry": entry.where}
+            status.failed_modules = [*(status.failed_modules or ()), failed]
         await self.coordinator.hooks.emit(MODULE_LOAD_FAILED, payload)
 
 

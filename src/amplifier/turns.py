@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from amplifier_core import AmplifierSession
 
+from amplifier.asking import person_at_terminal
 from amplifier.exits import DONE, FAILED, INTERRUPTED
 from amplifier.interrupts import watched_interrupts
 from amplifier.output import note
@@ -14,15 +15,25 @@ from amplifier.plans import PlanError, what_it_needs
 from amplifier.secrets import masked
 from amplifier.views import View
 
+if TYPE_CHECKING:
+    from amplifier.sessions.commands import Recording
+
 
 class Interrupted(Exception):
     """The turn was asked to stop, and did."""
 
 
-def run_turn(plan: dict[str, Any], prompt: str, view: View, *, allow_partial: bool) -> int:
-    """Run `prompt` in a new session; the result is the exit code."""
+def run_turn(
+    plan: dict[str, Any],
+    prompt: str,
+    view: View,
+    *,
+    allow_partial: bool,
+    recording: Recording | None = None,
+) -> int:
+    """Run `prompt` in a session that is recorded if that is asked for; the exit code."""
     try:
-        return asyncio.run(_run(plan, prompt, view, allow_partial))
+        return asyncio.run(_run(plan, prompt, view, allow_partial, recording))
     except (KeyboardInterrupt, asyncio.CancelledError):
         view.failed("Interrupted.")
         return INTERRUPTED
@@ -31,9 +42,15 @@ def run_turn(plan: dict[str, Any], prompt: str, view: View, *, allow_partial: bo
         return FAILED
 
 
-async def _run(plan: dict[str, Any], prompt: str, view: View, allow_partial: bool) -> int:
+async def _run(
+    plan: dict[str, Any],
+    prompt: str,
+    view: View,
+    allow_partial: bool,
+    recording: Recording | None,
+) -> int:
     try:
-        answer = await _answer(plan, prompt, view, allow_partial)
+        answer = await _answer(plan, prompt, view, allow_partial, recording)
     except Interrupted:
         view.failed("Interrupted.")
         return INTERRUPTED
@@ -44,16 +61,31 @@ async def _run(plan: dict[str, Any], prompt: str, view: View, allow_partial: boo
     return FAILED if view.output.is_closed else DONE
 
 
-async def _answer(plan: dict[str, Any], prompt: str, view: View, allow_partial: bool) -> str:
+async def _answer(
+    plan: dict[str, Any],
+    prompt: str,
+    view: View,
+    allow_partial: bool,
+    recording: Recording | None,
+) -> str:
     with watched_interrupts() as interrupts:
-        async with AmplifierSession(plan) as session:
+        async with _session(plan, recording) as session:
             _check_parts(session, allow_partial)
             view.attach(session)
+            if recording is not None:
+                await recording.bring_back(session)
             token = interrupts.cancellation = session.coordinator.cancellation
             answer = await session.execute(prompt)
             if token.is_cancelled and not view.output.is_closed:
                 raise Interrupted
             return answer
+
+
+def _session(plan: dict[str, Any], recording: Recording | None) -> AmplifierSession:
+    person = person_at_terminal()
+    if recording is None:
+        return AmplifierSession(plan, approval_system=person)
+    return recording.session(plan, approval_system=person)
 
 
 def _check_parts(session: AmplifierSession, allow_partial: bool) -> None:
@@ -65,6 +97,9 @@ def _check_parts(session: AmplifierSession, allow_partial: bool) -> None:
             raise PlanError(f"{missing} Without a provider nobody can answer.")
         module = session.config["providers"][0]["module"]
         raise PlanError(f"Provider {module!r} cannot be used. {what_it_needs(module)}")
+    if any(each["module_type"] == "hook" for each in failed):
+        # It may be the one that guards the others.
+        raise PlanError(f"{missing} Nothing is run without its hooks.")
     if failed and not allow_partial:
         raise PlanError(f"{missing} Use --allow-partial to start without.")
     if failed:

@@ -6,6 +6,7 @@ import click
 
 from amplifier import __version__
 
+from .config import config
 from .policy import policy
 from .run import run
 
@@ -20,5 +21,6 @@ def main() -> None:
     """
 
 
+main.add_command(config)
 main.add_command(policy)
 main.add_command(run)

@@ -7,9 +7,11 @@ from typing import TYPE_CHECKING
 
 import click
 
+from amplifier.cli.options import durability_option
 from amplifier.exits import FAILED, INTERRUPTED
 
 if TYPE_CHECKING:
+    from amplifier.sessions.store import Durability
     from amplifier.views import OutputFormat
 
 
@@ -24,6 +26,9 @@ if TYPE_CHECKING:
     show_default=True,
     help="With json, stdout is a single JSON document.",
 )
+@click.option("--resume", metavar="ID", help="Go on in an earlier session; its id, or its name.")
+@click.option("--no-session", is_flag=True, help="Keep no log of this turn.")
+@durability_option
 @click.option("--allow-partial", is_flag=True, help="Start although a module is missing.")
 @click.option("-v", "--verbose", is_flag=True, help="Show the whole log, with tracebacks.")
 def run(
@@ -31,6 +36,9 @@ def run(
     provider: str | None,
     model: str | None,
     output_format: OutputFormat,
+    resume: str | None,
+    no_session: bool,
+    durability: Durability,
     allow_partial: bool,
     verbose: bool,
 ) -> None:
@@ -39,27 +47,35 @@ def run(
         raise click.UsageError(
             "--model needs --provider, because model names are a provider's own."
         )
+    if resume and no_session:
+        raise click.UsageError("--resume goes on with a log, and --no-session keeps none.")
     try:
-        text = _prompt(prompt)
+        text = prompt_text(prompt)
         # Late: the kernel and asyncio would slow down every `--help`.
         from amplifier.logs import log_to_stderr
         from amplifier.plans import PlanError, default_plan
+        from amplifier.sessions.commands import Recording, recording_for
+        from amplifier.sessions.store import StoreError
         from amplifier.turns import run_turn
         from amplifier.views import view_for
 
         view = view_for(output_format)
         log_to_stderr(verbose)
         try:
+            recording: Recording | None = None
+            if not no_session:
+                recording = recording_for(resume, provider, model, durability)
+                provider, model = recording.provider, recording.model
             plan = default_plan(provider, model)
-        except PlanError as error:
+        except (PlanError, StoreError) as error:
             view.failed(str(error))
             sys.exit(FAILED)
-        sys.exit(run_turn(plan, text, view, allow_partial=allow_partial))
+        sys.exit(run_turn(plan, text, view, allow_partial=allow_partial, recording=recording))
     except KeyboardInterrupt:
         sys.exit(INTERRUPTED)
 
 
-def _prompt(given: str | None) -> str:
+def prompt_text(given: str | None) -> str:
     text = given if given is not None else _piped()
     if not text.strip():
         raise click.UsageError('There is no prompt. Write one, as in `amplifier run "Hello"`.')

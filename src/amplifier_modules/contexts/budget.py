@@ -12,6 +12,7 @@ from pydantic import BaseModel
 from amplifier_modules.contexts.options import SimpleOptions
 
 SAFETY_TOKENS = 4_096
+_PLAIN = (BaseModel, dict)
 
 logger = logging.getLogger(__name__)
 
@@ -37,7 +38,9 @@ async def find_budget(options: SimpleOptions, provider: Any, fallback: Callable[
 async def _answer(ask: Callable[[], Any]) -> Any:
     try:
         answer = ask()
-        return await answer if inspect.isawaitable(answer) else answer
+        # Looking whether it can be awaited takes longer than all the rest.
+        is_plain = isinstance(answer, _PLAIN)
+        return answer if is_plain or not inspect.isawaitable(answer) else await answer
     except Exception:
         # A provider that cannot tell its window can still answer.
         logger.debug("context.window_unknown", exc_info=True)

@@ -64,7 +64,11 @@ class Facts:
         project = os.path.join(working, os.path.expanduser(self._settings.project or ""))
         folder: str | None = working
         if call.is_shell:
-            own = getattr(self._tool(call.tool_name), "folder", None)
             unknown = None if self.has_moved else working
-            folder = own if isinstance(own, str) else unknown
+            folder = self.told_folder(call.tool_name) or unknown
         return Places(os.path.normpath(project), folder, working)
+
+    def told_folder(self, tool_name: str) -> str | None:
+        """Where a tool says that it would start now."""
+        own = getattr(self._tool(tool_name), "folder", None)
+        return own if isinstance(own, str) else None

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from typing import Any
 
+from amplifier_modules.settings import protecting
 from amplifier_modules.shell.policy import ApprovalSettings, Entry
 from amplifier_modules.shell.policy_commands import CommandPolicy
 from amplifier_modules.shell.rules_places import Places, host_matches, host_of
@@ -71,7 +72,7 @@ class CallPolicy:
         """The verdicts that make up the one on `call`."""
         if call.is_shell:
             return self._shell_parts(call, places)
-        objections = list(self._objections(call, places))
+        objections = [*self._objections(call, places), *self._protected(call, places)]
         return objections or [self._permission(call, places)]
 
     # -- shell ----------------------------------------------------------------------------
@@ -109,6 +110,13 @@ class CallPolicy:
         for verdict, entry in self._settings.objections():
             if entry.command is None and _fits_tool(entry, call) and _touches(entry, call, places):
                 yield verdict
+
+    def _protected(self, call: Call, places: Places) -> Iterator[Verdict]:
+        for path in call.paths("writes"):
+            names = {path, places.written(path), places.located(path)} - {None} if path else set()
+            if any(protecting(each or "", self._settings.protected_paths) for each in names):
+                reason = f"{path!r} decides what is run later."
+                yield Verdict("ask", "built-in: protected_paths", reason)
 
     def _permission(self, call: Call, places: Places) -> Verdict:
         for number, entry in enumerate(self._settings.allow):

@@ -7,6 +7,8 @@ import logging
 from decimal import Decimal, InvalidOperation
 from typing import Any
 
+from google.protobuf.message import DecodeError
+
 from ..._grpc_gen import amplifier_module_pb2 as pb
 from ...message_models import ChatRequest, ChatResponse
 from .messages import (
@@ -217,3 +219,22 @@ def _usage_fields(usage: pb.Usage) -> dict[str, Any]:
         except InvalidOperation:
             logger.warning("A remote provider sent a cost that is no number; it is left out")
     return fields
+
+
+# -- for code that has the one form and needs the other -------------------------------
+
+
+def proto_chat_request_to_json(data: bytes) -> str:
+    """The JSON of a serialized request; ValueError if it is none."""
+    proto = pb.ChatRequest()
+    try:
+        proto.ParseFromString(data)
+    except DecodeError as error:
+        raise ValueError(f"These bytes are no ChatRequest: {error}.") from error
+    return json.dumps(request_fields(proto))
+
+
+def json_to_proto_chat_response(text: str) -> bytes:
+    """A response in JSON, serialized; ValueError if it is none."""
+    response = ChatResponse.model_validate_json(text)
+    return response_to_proto(response).SerializeToString()

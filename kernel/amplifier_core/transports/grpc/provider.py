@@ -139,12 +139,11 @@ def _text_of(element: pb.ChatResponse) -> str:
 
 
 async def mount_provider(
-    connection: Connection, coordinator: Any, config: dict[str, Any], _: str = ""
+    connection: Connection, coordinator: Any, config: dict[str, Any], name: str = ""
 ) -> None:
+    """Mount the module's provider under its id, or under `name`."""
     proto = await connection.call(rpc.ProviderServiceStub, "GetInfo", pb.Empty(), CONTROL_SECONDS)
     if not proto.id:
         raise RemoteModuleError(f"Module {connection.module_id!r} offers a provider without id.")
     provider = RemoteProvider(connection, provider_from_proto(proto))
-    # The session looks for a provider of a given name under the name of its module.
-    name = connection.module_id.removeprefix("provider-")
-    await coordinator.mount("providers", provider, name=name)
+    await coordinator.mount("providers", provider, name=name or provider.name)

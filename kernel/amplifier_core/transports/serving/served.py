@@ -89,7 +89,7 @@ class ServedModule:
     async def info(self) -> pb.ModuleInfo:
         coordinator = await self.coordinator()
         parts = [f"tool:{name}" for name in coordinator.get_all("tools")]
-        parts += ["provider"] if coordinator.get_all("providers") else []
+        parts += [f"provider:{name}" for name in list(coordinator.get_all("providers"))[:1]]
         parts += [kind for kind in ("orchestrator", "context") if coordinator.get(kind)]
         parts += ["approval"] if coordinator.approval_system is not None else []
         registrations = handlers(coordinator)
