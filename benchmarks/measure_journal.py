@@ -12,7 +12,7 @@ from amplifier.sessions import events
 from amplifier.sessions.files import FileStore
 from amplifier.sessions.journal import Journal
 from amplifier.sessions.live import RecordedSession, Recording
-from amplifier.sessions.loading import load
+from amplifier.sessions.loading import load_to_go_on
 from amplifier.sessions.masking import Masker
 from amplifier.sessions.memory import MemoryStore
 from amplifier.sessions.resuming import bring_back
@@ -105,7 +105,7 @@ async def _write_messages(store: FileStore, count: int) -> None:
         result = {"success": True, "output": TEXT, "error": None}
         seq = log.note("tool:post", {**ids, "result": result})
         answer = {"role": "tool", "tool_call_id": call["id"], "name": "read_file"}
-        log.note(events.MESSAGE, {"message": answer, "content_of": seq})
+        log.note(events.MESSAGE, {"message": answer, "content_of": seq, "part": "output"})
         final = {"role": "assistant", "content": [{"type": "text", "text": TEXT}]}
         log.note(events.MESSAGE, {"message": final, **about})
         log.note(events.TURN_END, {"status": "success"})
@@ -125,7 +125,7 @@ async def _resume(store: FileStore) -> float:
     async with warm:
         await warm.execute("Hello.")
     begin = perf_counter()
-    state = await load(store, "measured")
+    state, _ = await load_to_go_on(store, "measured")
     session = RecordedSession(plan, session_id="measured", is_resumed=True)
     session.recording = Recording(store, {}, state)
     async with session:

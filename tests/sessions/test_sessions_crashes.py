@@ -18,8 +18,7 @@ from helpers_sessions import SESSION
 from validity import problems
 
 from amplifier.sessions.files import FileStore
-from amplifier.sessions.loading import load
-from amplifier.sessions.verifying import check_before_resume
+from amplifier.sessions.loading import load_to_go_on
 
 KILLS = 30
 SECONDS = 60
@@ -58,8 +57,7 @@ def test_thirty_killed_processes_lose_nothing_and_repeat_nothing(tmp_path: Path)
         deadline.cancel()
 
     store = FileStore(tmp_path / "sessions")
-    check_before_resume(store, SESSION)
-    state = asyncio.run(load(store, SESSION))
+    state, _ = asyncio.run(load_to_go_on(store, SESSION))
     ended = [each for each in state.turns if each.status == "success"]
     assert len(ended) >= answers >= KILLS
     assert not problems(state.messages)

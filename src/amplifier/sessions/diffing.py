@@ -25,7 +25,7 @@ _UNTOLD = frozenset(
 """Records about who ran it, not about what happened."""
 _VOLATILE = frozenset(
     {
-        "content_of", "duration_ms", "idempotency_key", "model", "parallel_group_id", "provider",
+        "content_of", "duration_ms", "idempotency_key", "model", "parallel_group_id", "part", "provider",
         "request_id", "spill", "timestamp", "ts", "usage", "session_id", "delay_ms", "elapsed_ms",
     }
 )  # fmt: skip
