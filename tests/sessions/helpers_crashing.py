@@ -24,7 +24,7 @@ from helpers_sessions import (
     plan,
     session_of,
 )
-from validity import problems
+from helpers_validity import problems
 
 from amplifier.sessions.disk import Disk
 from amplifier.sessions.files import FileStore
