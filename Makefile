@@ -112,7 +112,7 @@ differential: .venv/ready .peer/ready ## compare what this kernel and the public
 
 .PHONY: crash
 crash: .venv/ready ## recover a session from more than 10,000 crashes, in minutes
-	@$(BIN)/python tests/sessions/crashing.py --all
+	@$(BIN)/python tests/sessions/helpers_crashing.py --all
 
 .PHONY: bench
 bench: .venv/ready .peer/ready ## compare with the public kernel, in minutes (a look: BENCH=--quick)

@@ -8,11 +8,13 @@ from statistics import median
 from time import perf_counter
 from typing import Any
 
+from standins import plan
+
 from amplifier.sessions import events
 from amplifier.sessions.files import FileStore
 from amplifier.sessions.journal import Journal
 from amplifier.sessions.live import RecordedSession, Recording
-from amplifier.sessions.loading import load
+from amplifier.sessions.loading import load_to_go_on
 from amplifier.sessions.masking import Masker
 from amplifier.sessions.memory import MemoryStore
 from amplifier.sessions.resuming import bring_back
@@ -25,7 +27,7 @@ SYNCS_PER_STEP = 3
 
 
 async def journal() -> dict[str, float]:
-    """Milliseconds that a step of a turn takes longer if it is recorded.
+    """Microseconds that a step of a turn takes longer if it is recorded.
 
     Beside it: as many bare appends of the same size, each synced, in the same folder.
     """
@@ -59,18 +61,8 @@ def _bare_appends(path: Path) -> float:
 
 async def _steps(store: FileStore | None) -> float:
     """Microseconds that one step takes, in a turn of many."""
-    script = [{"text": "Once more.", "tool_calls": [{"name": "standin"}]}] * STEPS
-    plan: dict[str, Any] = {
-        "session": {
-            "orchestrator": {"module": "loop-basic"},
-            "context": {"module": "context-simple"},
-        },
-        "providers": [
-            {"module": "provider-mock", "config": {"script": [*script, {"text": "Done."}]}}
-        ],
-        "tools": [{"module": "tool-standin"}],
-    }
-    session = RecordedSession(plan, session_id="measured")
+    config = plan("loop-basic", "context-simple", steps=STEPS)
+    session = RecordedSession(config, session_id="measured")
     session.recording = None if store is None else Recording(store)
     async with session:
         begin = perf_counter()
@@ -105,7 +97,7 @@ async def _write_messages(store: FileStore, count: int) -> None:
         result = {"success": True, "output": TEXT, "error": None}
         seq = log.note("tool:post", {**ids, "result": result})
         answer = {"role": "tool", "tool_call_id": call["id"], "name": "read_file"}
-        log.note(events.MESSAGE, {"message": answer, "content_of": seq})
+        log.note(events.MESSAGE, {"message": answer, "content_of": seq, "part": "output"})
         final = {"role": "assistant", "content": [{"type": "text", "text": TEXT}]}
         log.note(events.MESSAGE, {"message": final, **about})
         log.note(events.TURN_END, {"status": "success"})
@@ -113,20 +105,20 @@ async def _write_messages(store: FileStore, count: int) -> None:
 
 
 async def _resume(store: FileStore) -> float:
-    plan: dict[str, Any] = {
+    config: dict[str, Any] = {
         "session": {
             "orchestrator": {"module": "loop-basic"},
             "context": {"module": "context-simple"},
         },
         "providers": [{"module": "provider-mock"}],
     }
-    warm = RecordedSession(plan, session_id="warm")
+    warm = RecordedSession(config, session_id="warm")
     warm.recording = Recording(MemoryStore())
     async with warm:
         await warm.execute("Hello.")
     begin = perf_counter()
-    state = await load(store, "measured")
-    session = RecordedSession(plan, session_id="measured", is_resumed=True)
+    state, _ = await load_to_go_on(store, "measured")
+    session = RecordedSession(config, session_id="measured", is_resumed=True)
     session.recording = Recording(store, {}, state)
     async with session:
         await bring_back(session, state)

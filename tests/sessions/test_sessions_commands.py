@@ -4,6 +4,7 @@ import json
 import os
 import subprocess
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ from click.testing import CliRunner, Result
 
 from amplifier.cli import main
 from amplifier.sessions.places import sessions_folder
+from amplifier.sessions.record import decode, new_record
 
 
 class Commands:
@@ -161,8 +163,6 @@ def test_a_session_replays_without_a_model(used: Commands) -> None:
 
 
 def test_a_replay_reports_the_first_event_that_differs(used: Commands) -> None:
-    from amplifier.sessions.record import decode, new_record
-
     lines = used.log.read_bytes().splitlines(keepends=True)
     records = [decode(line) for line in lines]
     changed = [
@@ -306,3 +306,23 @@ def test_a_session_of_the_public_layout_is_taken_over(amplifier: Commands, tmp_p
     ]
     assert amplifier.turn("resume", "Old", "On.", "--provider", "mock").returncode == 0
     assert amplifier("session", "import", str(tmp_path)).exit_code == 1
+
+
+def test_a_thousand_sessions_are_searched_within_a_second(amplifier: Commands) -> None:
+    folder = sessions_folder(amplifier.folder)
+    for number in range(1_000):
+        (folder / f"s{number}").mkdir(parents=True)
+        said = f"Needle {number}." if number % 500 == 7 else "Hay. " * 200
+        records = [
+            new_record(0, "prompt:submit", {"prompt": said}),
+            new_record(1, "message:added", {"message": {"role": "user", "content": said}}),
+        ]
+        content = b"".join(each.line for each in records)
+        (folder / f"s{number}" / "events.jsonl").write_bytes(content)
+    amplifier("session", "search", "needle")
+
+    begin = time.process_time()
+    found = amplifier.document("session", "search", "needle")
+
+    assert time.process_time() - begin < 1
+    assert sorted(each["session_id"] for each in found) == ["s507", "s7"]

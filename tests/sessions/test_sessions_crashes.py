@@ -11,15 +11,14 @@ import time
 from collections import Counter
 from pathlib import Path
 
-import killing
+import helpers_killing
 import pytest
-from crashing import crash
+from helpers_crashing import crash
 from helpers_sessions import SESSION
-from validity import problems
+from helpers_validity import problems
 
 from amplifier.sessions.files import FileStore
-from amplifier.sessions.loading import load
-from amplifier.sessions.verifying import check_before_resume
+from amplifier.sessions.loading import load_to_go_on
 
 KILLS = 30
 SECONDS = 60
@@ -49,7 +48,7 @@ def kill_one(launcher: subprocess.Popen[str], chance: random.Random) -> int:
 @pytest.mark.slow
 def test_thirty_killed_processes_lose_nothing_and_repeat_nothing(tmp_path: Path) -> None:
     chance = random.Random(20)
-    command = [sys.executable, killing.__file__, str(tmp_path)]
+    command = [sys.executable, helpers_killing.__file__, str(tmp_path)]
     pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
     with subprocess.Popen(command, **pipes) as launcher:
         deadline = threading.Timer(SECONDS, launcher.kill)
@@ -58,8 +57,7 @@ def test_thirty_killed_processes_lose_nothing_and_repeat_nothing(tmp_path: Path)
         deadline.cancel()
 
     store = FileStore(tmp_path / "sessions")
-    check_before_resume(store, SESSION)
-    state = asyncio.run(load(store, SESSION))
+    state, _ = asyncio.run(load_to_go_on(store, SESSION))
     ended = [each for each in state.turns if each.status == "success"]
     assert len(ended) >= answers >= KILLS
     assert not problems(state.messages)

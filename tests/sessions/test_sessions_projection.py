@@ -2,9 +2,9 @@
 
 from typing import Any
 
+from helpers_validity import problems
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from validity import problems
 
 from amplifier.sessions import events
 from amplifier.sessions.projection import State, project

@@ -106,13 +106,11 @@ def resumed(
     store: FileStore, session_id: str, provider: str | None, model: str | None
 ) -> Recording:
     """How to go on with a session; with the provider it had, unless another is named."""
-    from amplifier.sessions.loading import load
-    from amplifier.sessions.verifying import check_before_resume
+    from amplifier.sessions.loading import load_to_go_on
 
-    tell = check_before_resume(store, session_id)
-    if tell:
-        note(tell)
-    state = asyncio.run(load(store, session_id))
+    state, torn = asyncio.run(load_to_go_on(store, session_id))
+    if torn:
+        note(f"The last record was torn by a crash and is left out ({torn} bytes).")
     options = state.facts.get("options")
     kept: dict[str, Any] = options if isinstance(options, dict) else {}
     if provider is None:

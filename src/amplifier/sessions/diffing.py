@@ -25,8 +25,9 @@ _UNTOLD = frozenset(
 """Records about who ran it, not about what happened."""
 _VOLATILE = frozenset(
     {
-        "content_of", "duration_ms", "idempotency_key", "model", "parallel_group_id", "provider",
-        "request_id", "spill", "timestamp", "ts", "usage", "session_id", "delay_ms", "elapsed_ms",
+        "content_of", "delay_ms", "duration_ms", "elapsed_ms", "idempotency_key", "model",
+        "parallel_group_id", "part", "provider", "request_id", "session_id", "spill",
+        "timestamp", "ts", "usage",
     }
 )  # fmt: skip
 _OF_CALLS = (TOOL_PRE, TOOL_POST, events.ASKED, events.ANSWERED)

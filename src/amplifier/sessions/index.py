@@ -19,9 +19,9 @@ FILE = "sessions-index.sqlite"
 VERSION = 1
 _TABLE = """
 create table if not exists sessions (
-    folder text, id text, changed real, size integer, parent text, is_child integer,
-    name text, title text,
-    turns integer, status text, cost text, text text, primary key (folder, id)
+    folder text, id text, changed real, size integer, parent text,
+    is_child integer, name text, title text, turns integer,
+    status text, cost text, text text, primary key (folder, id)
 )"""
 _FIELDS = "parent, is_child, name, title, turns, status, cost"
 LONGEST_TITLE = 60

@@ -195,7 +195,10 @@ class _Projector:
             return unpacked_message(message)
         if same_as in self._texts:
             return {**message, "content": self._texts[same_as]}
-        return {**message, "content": result_text(self._results.get(same_as))}
+        result = self._results.get(same_as)
+        if data.get("part") == "output" and isinstance(result, dict):
+            return {**message, "content": result.get("output")}
+        return {**message, "content": result_text(result)}
 
     def _replaced(self, record: Record) -> None:
         self._close_group()

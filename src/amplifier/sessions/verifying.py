@@ -138,25 +138,3 @@ def _cut(folder: Path, report: Report) -> None:
         disk.write_file(aside, log.read(), durable=True)
         log.truncate(report.bytes)
         os.fsync(log.fileno())
-
-
-def check_before_resume(store: FileStore, session_id: str) -> str | None:
-    """What to tell about a torn end, which the next write cuts off.
-
-    Raises:
-        Unavailable: records that were once safe are damaged.
-    """
-    content = _content(store, session_id)
-    try:
-        found = scan(content)
-    except BadRecord as error:
-        raise Unavailable(f"Session {session_id!r} cannot be read: {error}.") from error
-    if found.problem is None:
-        return None
-    if whole_records_after(content, found.whole_bytes) or not found.records:
-        raise Unavailable(
-            f"Session {session_id!r} is damaged. {found.problem} See `amplifier session verify "
-            f"{session_id}`, and mend it with `amplifier session repair {session_id}`."
-        )
-    lost = len(content) - found.whole_bytes
-    return f"The last record was torn and is left out ({lost} bytes). {found.problem}"

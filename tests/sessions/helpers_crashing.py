@@ -24,13 +24,12 @@ from helpers_sessions import (
     plan,
     session_of,
 )
-from validity import problems
+from helpers_validity import problems
 
 from amplifier.sessions.disk import Disk
 from amplifier.sessions.files import FileStore
-from amplifier.sessions.loading import load
+from amplifier.sessions.loading import load, load_to_go_on
 from amplifier.sessions.resuming import bring_back
-from amplifier.sessions.verifying import check_before_resume
 
 CHILD = f"{SESSION}-child"
 LONG = "A long text. " * 40
@@ -240,8 +239,7 @@ async def recover(cut: Cut, folder: Path) -> None:
     if not (await store.tail(SESSION)).next_seq:
         assert not cut.ran
         return
-    check_before_resume(store, SESSION)
-    state = await load(store, SESSION)
+    state, _ = await load_to_go_on(store, SESSION)
     begun = {each.call_id for each in state.calls if each.state in ("started", "finished")}
     assert cut.ran <= begun, "a call that ran counts as not started"
     assert not problems(state.messages), problems(state.messages)
