@@ -2,7 +2,6 @@
 
 import json
 import sys
-from pathlib import Path
 
 import pytest
 from helpers_app import App
@@ -24,7 +23,7 @@ def test_a_new_module_validates_and_its_tests_pass(app: App, kind: str) -> None:
     assert (tested.code, " passed" in tested.out) == (0, True), tested.out[-2000:]
 
 
-@pytest.mark.parametrize("name", ["../x", "a/b", "-x", "X", "a b", "", "x" * 80])
+@pytest.mark.parametrize("name", ["../x", "-x", "", "x" * 80])
 def test_a_module_has_a_plain_name(app: App, name: str) -> None:
     ended = app.run("module", "new", "tool", "--", name)
 
@@ -140,25 +139,43 @@ def test_a_run_reads_no_yaml_and_fetches_nothing_once_its_plan_is_known(app: App
     assert "STARTED" not in ended.err
 
 
+# Processes of their own that have imported everything already: fifty starts take seconds.
+FIFTY = """\
+import os, sys
+import amplifier.bundles.running, amplifier.cli, amplifier.turns, amplifier.views.terminal
+
+jobs = [["run", "-p", "mock", "-B", "minimal", "Hello"]] * 50
+jobs.insert(10, ["module", "update", "--yes"])
+jobs += [["config", "set", f"sources.modules.m{number}", f"/m{number}"] for number in (1, 2, 3)]
+children = []
+for number, job in enumerate(jobs):
+    child = os.fork()
+    if child == 0:
+        out = os.open(f"out.{number}", os.O_WRONLY | os.O_CREAT)
+        os.dup2(out, 1), os.dup2(out, 2)
+        try:
+            amplifier.cli.main(job)
+        except SystemExit as ended:
+            sys.stdout.flush()
+            os._exit(ended.code or 0)
+    children.append(child)
+sys.exit(max(os.waitpid(child, 0)[1] for child in children) and 1)
+"""
+
+
 @pytest.mark.slow
 def test_fifty_runs_and_an_update_at_once_leave_everything_whole(
-    app: App, repository: Repository, tmp_path: Path
+    app: App, repository: Repository
 ) -> None:
     repository.commit(greeting("1.0", "One."))
     app.run("module", "add", "tool-greet", "-s", repository.uri, "--yes")
     repository.commit(greeting("2.0", "Two."))
-    line = (
-        "for i in $(seq 50); do $amplifier run -p mock -B minimal Hello > out.$i 2>&1"
-        " || echo $i >> failed & done;"
-        " $amplifier module update --yes > update 2>&1 || echo update >> failed &"
-        " for i in 1 2 3; do $amplifier config set sources.modules.m$i /m$i >> set 2>&1"
-        " || echo set >> failed & done; wait; test ! -e failed"
-    )
+    (app.work / "fifty.py").write_text(FIFTY)
 
-    ended = app.shell(line, seconds=300)
+    ended = app.shell(f"{sys.executable} fifty.py", seconds=120)
 
     outs = [each.read_text() for each in app.work.glob("out.*")]
-    assert ended.code == 0, (ended.err, outs[:1], (app.work / "update").read_text())
+    assert ended.code == 0, (ended.err, [each for each in outs if "canned reply" not in each])
     assert len([each for each in outs if "canned reply" in each]) == 50
     assert app.run("tool", "invoke", "greet").out == "Two.\n"
     assert json.loads(app.run("source", "list", "--json").out)["module"] == {
