@@ -59,6 +59,7 @@ class OllamaProvider(RemoteProvider[OllamaSettings]):
     name = MOUNT_NAME
     sdk = Sdk("ollama", extra="ollama", http="httpx")
     prices = PRICES
+    events = (STREAM_CHUNK, STREAM_THINKING)
 
     def __init__(self, settings: OllamaSettings, key: Any, coordinator: Any) -> None:
         super().__init__(settings, key, coordinator)
@@ -122,8 +123,7 @@ class OllamaProvider(RemoteProvider[OllamaSettings]):
     async def _announce(self, chunk: Chunk, model: str) -> None:
         for key, event in (("text", STREAM_CHUNK), ("thinking", STREAM_THINKING)):
             if key in chunk:
-                payload = {"provider": self.name, "model": model, "content": chunk[key]}
-                await self._hooks.emit(event, payload)
+                await self.tell(event, model=model, content=chunk[key])
 
     def plan(self, request: ChatRequest, history: History, options: dict[str, Any]) -> Plan:
         settings = self.settings
@@ -307,6 +307,4 @@ def _config_fields() -> list[ConfigField]:
 async def mount(coordinator: Any, config: dict[str, Any] | None = None) -> Any:
     settings = OllamaSettings.read(config, MODULE_ID)
     key = find_key(settings, (KEY_VARIABLE,))
-    events = [STREAM_CHUNK, STREAM_THINKING]
-    coordinator.register_contributor("observability.events", f"{MOUNT_NAME}:own", lambda: events)
     return await mount_remote(coordinator, OllamaProvider(settings, key, coordinator))

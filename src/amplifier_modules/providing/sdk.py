@@ -71,6 +71,8 @@ class Sdk:
             if self.name not in _loaded:
                 http = importlib.import_module(self.http)
                 _tls_contexts.setdefault(self.http, http.create_ssl_context())
+                # Else the HTTP client imports what it needs of `anyio` in the first request.
+                importlib.import_module("anyio").run(_nothing)
                 package = importlib.import_module(self.name)
                 for part in self.parts:
                     importlib.import_module(part)
@@ -82,3 +84,7 @@ class Sdk:
         except Exception:
             # The first call meets the same error and can tell the user.
             logger.debug("The SDK %r cannot be imported", self.name, exc_info=True)
+
+
+async def _nothing() -> None:
+    pass

@@ -221,7 +221,7 @@ async def test_a_call_cut_by_the_token_limit_says_what_to_raise(
 ) -> None:
     server.will(streams(chunk(call("look", '{"pa')), *end("MAX_TOKENS")))
     async with desk(wire, server) as at:
-        with pytest.raises(InvalidToolCallError, match="Raise `max_output_tokens`"):
+        with pytest.raises(InvalidToolCallError, match="Raise `max_tokens`"):
             await at.ask("Q")
 
 

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 from hypothesis import given, settings
@@ -22,6 +22,7 @@ sys.path[:0] = [str(HERE), *map(str, sorted(HERE.parent.glob("provider_*")))]
 import helpers_anthropic as anthropic  # noqa: E402
 import helpers_gemini as gemini  # noqa: E402
 import helpers_ollama as ollama  # noqa: E402
+import helpers_openai as openai  # noqa: E402
 from helpers_wire import Desk, WireServer, desk, serving, streams  # noqa: E402
 
 pytestmark = pytest.mark.together
@@ -119,7 +120,53 @@ class Ollama:
             assert [each.get("tool_call_id") for each in following] == calls
 
 
-VENDORS: list[Any] = [Anthropic(), Gemini(), Ollama()]
+class OpenAI:
+    name, wire = "openai", openai.ResponsesWire()
+    config: ClassVar[Json] = {"enable_response_chaining": False}
+
+    def answer(self, said: Said) -> list[bytes]:
+        ids = [f"call_{said.thought}_{n}" for n in range(said.calls)]
+        parts = [
+            openai.begin(),
+            *openai.thought_item(0, said.thought, encrypted=said.signature),
+            *openai.text_item(1, said.text),
+        ]
+        for n, each in enumerate(ids):
+            parts += openai.call_item(2 + n, each, "look", "{}")
+        thought = openai.thought(said.thought, said.signature)
+        calls = [openai.called(each, "look", "{}") for each in ids]
+        return [*parts, openai.end(thought, openai.said(said.text), *calls)]
+
+    def check(self, body: Json, own: set[str]) -> None:
+        items = body["input"]
+        sealed = {each["encrypted_content"] for each in items if each.get("type") == "reasoning"}
+        assert sealed <= own
+        calls = [each["call_id"] for each in items if each.get("type") == "function_call"]
+        results = [each["call_id"] for each in items if each.get("type") == "function_call_output"]
+        assert calls == results
+        assert all(PORTABLE.fullmatch(each) for each in calls)
+
+
+class Chat:
+    name, wire = "chat-completions", openai.ChatWire()
+
+    def answer(self, said: Said) -> list[bytes]:
+        deltas = [{"content": said.text}]
+        for n in range(said.calls):
+            function = {"name": "look", "arguments": "{}"}
+            call = {"index": n, "id": f"c{said.thought}{n}", "type": "function"}
+            deltas.append({"tool_calls": [{**call, "function": function}]})
+        return [*map(openai.chunk, deltas), *openai.chat_end("tool_calls")]
+
+    def check(self, body: Json, own: set[str]) -> None:
+        messages = body["messages"]
+        for position, message in enumerate(messages):
+            calls = [each["id"] for each in message.get("tool_calls") or ()]
+            following = messages[position + 1 : position + 1 + len(calls)]
+            assert [each.get("tool_call_id") for each in following] == calls
+
+
+VENDORS: list[Any] = [Anthropic(), Gemini(), Ollama(), OpenAI(), Chat()]
 
 
 # -- the conversation ---------------------------------------------------------------------------
@@ -183,9 +230,11 @@ def room() -> Iterator[Room]:
 
         async def enter() -> tuple[WireServer, list[Desk]]:
             server = await stack.enter_async_context(serving())
-            return server, [
-                await stack.enter_async_context(desk(each.wire, server)) for each in VENDORS
-            ]
+            desks = []
+            for each in VENDORS:
+                config = getattr(each, "config", {})
+                desks.append(await stack.enter_async_context(desk(each.wire, server, **config)))
+            return server, desks
 
         server, desks = runner.run(enter())
         yield runner, server, desks
