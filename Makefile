@@ -59,6 +59,8 @@ model: .venv/model ## fetch that model (130 MB)
 test: lint ## every check and every test, with the coverage gate
 	@$(MAKE) .peer/ready || echo 'No public kernel to be had: the tests that compare with it are skipped.'
 	@$(MAKE) tools
+	@$(BIN)/python scripts/python_component.py > /dev/null \
+		|| echo 'No component could be built from Python: the tests that run it are skipped.'
 	@$(MAKE) aimock || echo 'No aimock to be had: the tests that ask for its opinion are skipped.'
 	@$(MAKE) .venv/model .island/model || echo 'No model to be had: the tests that run it are skipped.'
 	@rm -rf $(REPORTS) && mkdir -p $(REPORTS)
@@ -70,7 +72,7 @@ test: lint ## every check and every test, with the coverage gate
 	@$(MAKE) islands
 
 # Programs that some tests run, with the Debian packages they are in.
-TOOLS := git=git rg=ripgrep
+TOOLS := git=git rg=ripgrep tmux=tmux
 
 .PHONY: tools
 tools:
@@ -107,6 +109,10 @@ lint: .venv/ready
 .PHONY: differential
 differential: .venv/ready .peer/ready ## compare what this kernel and the public one do
 	@$(BIN)/python -m pytest -n $(WORKERS) tests/differential
+
+.PHONY: crash
+crash: .venv/ready ## recover a session from more than 10,000 crashes, in minutes
+	@$(BIN)/python tests/sessions/helpers_crashing.py --all
 
 .PHONY: bench
 bench: .venv/ready .peer/ready ## compare with the public kernel, in minutes (a look: BENCH=--quick)
@@ -146,7 +152,7 @@ SDKS = $(shell $(PYTHON) -c 'import tomllib; \
 
 .peer/ready: | .venv/ready
 	$(call venv,.peer)
-	$(call install,.peer,amplifier-core==2.0.2 pluggy)
+	$(call install,.peer,amplifier-core==2.0.2 grpcio pluggy protobuf)
 
 # A framework with a tool loop of its own, for one line of the benchmarks (400 MB).
 $(FRAMEWORK)/ready: | .venv/ready

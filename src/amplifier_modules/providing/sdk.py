@@ -63,7 +63,11 @@ class Sdk:
         return _tls_contexts[self.http]
 
     def _is_installed(self) -> bool:
-        return importlib.util.find_spec(self.name) is not None
+        try:
+            return importlib.util.find_spec(self.name) is not None
+        except ModuleNotFoundError:
+            # It is a part of a package of which nothing is there.
+            return False
 
     def _load(self) -> None:
         with _loading:

@@ -9,6 +9,7 @@ import asyncio
 import json
 import subprocess
 import sys
+import traceback
 from decimal import Decimal
 from pathlib import Path
 
@@ -29,6 +30,15 @@ async def test_the_key_shows_nowhere(wire: Wire, server: WireServer) -> None:
         shown = [repr(caught.value), repr(at.seen), repr(vars(at.provider)), repr(at.provider)]
         assert not [each for each in shown if KEY in each]
         assert KEY in repr(server.heard[0].headers)
+
+
+async def test_a_traceback_does_not_show_the_key(wire: Wire, server: WireServer) -> None:
+    server.will(answers(401, wire.refusal(401, f"The key {KEY} is wrong")))
+    async with desk(wire, server) as at:
+        with pytest.raises(LLMError) as caught:
+            await at.ask("Hi")
+
+        assert KEY not in "".join(traceback.format_exception(caught.value))
 
 
 async def test_the_key_does_not_follow_a_redirect(wire: Wire, server: WireServer) -> None:
@@ -78,11 +88,14 @@ async def test_the_key_may_come_from_a_file(wire: Wire, server: WireServer, tmp_
     assert "from-a-file" in repr(server.heard[0].headers)
 
 
-async def test_without_a_key_nothing_is_mounted(wire: Wire) -> None:
+async def test_without_a_key_that_it_needs_nothing_is_mounted(wire: Wire) -> None:
     coordinator = MockCoordinator()
 
-    assert await wire.mount(coordinator, {}) is None
-    assert not coordinator.get("providers")
+    cleanup = await wire.mount(coordinator, {})
+
+    needs_key = getattr(wire, "needs_key", True)
+    assert (cleanup is None) is needs_key
+    assert bool(coordinator.get("providers")) is not needs_key
 
 
 async def test_a_missing_sdk_names_what_to_install(
