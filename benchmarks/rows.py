@@ -157,6 +157,21 @@ ROWS = (
         ),
     ),
     Row(
+        "first-chunk",
+        (
+            Line("first chunk, beyond a bare SDK call", "at most", 20, "ours.over_ms", unit="ms"),
+            Line(
+                "same, beside the whole bare call",
+                "for information",
+                0,
+                "ours.turn_ms",
+                "ours.bare_ms",
+                "ms",
+            ),
+        ),
+        sides=("ours",),
+    ),
+    Row(
         "context-add",
         (
             Line("2,000 messages into a context", "for information", 0, "ours.ms", "peer.ms", "ms"),

@@ -206,6 +206,8 @@ async def test_the_wizard_asks_for_the_key(wire: Wire, server: WireServer) -> No
         assert [each.env_var for each in secrets] == [wire.key_variable]
         assert info.defaults["context_window"] > info.defaults["max_output_tokens"] > 0
         assert at.provider.priority == 7
+        active = at.provider.get_model_info()
+        assert (active.id, active.context_window) == (wire.model, info.defaults["context_window"])
 
 
 async def test_a_closed_provider_can_be_closed_again(wire: Wire, server: WireServer) -> None:
