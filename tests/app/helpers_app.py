@@ -158,7 +158,7 @@ class App:
         encoding = env.get("PYTHONIOENCODING", "utf-8")
         return Ended(done.returncode, done.stdout.decode(encoding), done.stderr.decode(encoding))
 
-    def shell(self, line: str) -> Ended:
+    def shell(self, line: str, seconds: float = SECONDS) -> Ended:
         """A line of shell, in which `$amplifier` is the command."""
         done = subprocess.run(
             ["sh", "-c", line],
@@ -167,7 +167,7 @@ class App:
             capture_output=True,
             text=True,
             check=False,
-            timeout=SECONDS,
+            timeout=seconds,
         )
         return Ended(done.returncode, done.stdout, done.stderr)
 

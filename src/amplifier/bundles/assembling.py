@@ -142,9 +142,9 @@ def _app_bundles(settings: Settings, ground: Ground) -> Iterator[tuple[str, Orig
 def _with_settings(root: Node, settings: Settings, ground: Ground) -> dict[str, Node]:
     layers = [root]
     for keys in (("modules",), ("config",)):
-        node = settings.root.at(*keys)
+        node = settings.pending.at(*keys)
         layers += [node] if node is not None else []
-    session = settings.root.at("session")
+    session = settings.pending.at("session")
     if session is not None:
         layers.append(Node({"session": session}, session.origin))
     found = Node({}, root.origin)
@@ -169,7 +169,7 @@ def _session(given: Node | None) -> Node:
 
 
 def _overridden(parts: dict[str, Node], settings: Settings) -> dict[str, Node]:
-    overrides, sources = settings.root.at("overrides"), settings.root.at("sources", "modules")
+    overrides, sources = settings.pending.at("overrides"), settings.root.at("sources", "modules")
     met: set[str] = set()
 
     def changed(entry: Node) -> Node:

@@ -8,11 +8,10 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from functools import reduce
 from pathlib import Path
 
 from amplifier.settings.documents import decoded, read_file
-from amplifier.settings.merge import lay_over, resolved
+from amplifier.settings.merge import lay_over
 from amplifier.settings.nodes import ConfigError, Node, Origin, entry_key, located
 from amplifier.settings.places import home
 from amplifier.trust.store import content_hash
@@ -37,7 +36,7 @@ class Composed:
     instruction: str = ""
     #: Where the instruction is written.
     instruction_origin: Origin | None = None
-    #: session, providers, tools, hooks and agents.
+    #: session, providers, tools, hooks and agents; operators in it are not yet worked out.
     root: Node = field(default_factory=lambda: Node({}, Origin("nothing")))
     #: Texts that are added to the instruction, each once, with the paths they have.
     context: dict[str, list[str]] = field(default_factory=dict)
@@ -62,7 +61,6 @@ class Composer:
         found = Composed()
         for reference, origin, base in references:
             self._add(found, self._locate(reference, origin, base), ())
-        found.root = resolved(found.root)
         return found
 
     # -- files ------------------------------------------------------------------------
@@ -303,7 +301,3 @@ def apply_policies(agents: Node, tools: Node) -> Node:
         return Node(values, agent.origin)
 
     return Node({name: kept(each) for name, each in agents.mapping.items()}, agents.origin)
-
-
-def laid_over(nodes: list[Node]) -> Node:
-    return resolved(reduce(lay_over, nodes))
