@@ -11,6 +11,7 @@ import click
 from amplifier.cli.common import (
     Failure,
     Scoped,
+    done,
     echo_json,
     failing_in_words,
     format_options,
@@ -214,11 +215,9 @@ def _try_and_choose(entry: dict[str, Any], *, asks: bool) -> None:
 
 
 def _tried(entry: dict[str, Any]) -> Any:
-    import asyncio
-
     from amplifier.providers import tried
 
-    return asyncio.run(tried(entry))
+    return done(tried(entry))
 
 
 # -- keeping ----------------------------------------------------------------------------
