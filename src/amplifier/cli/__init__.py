@@ -9,16 +9,19 @@ from amplifier import __version__
 from .approve import approve
 from .bundle import bundle
 from .chat import chat
+from .completion import completion
 from .config import config
 from .doctor import doctor
 from .module import module
 from .plan import plan
 from .policy import policy
+from .provider import init, provider
 from .run import run
 from .session import continue_, resume, session
 from .source import source
 from .tool import tool
 from .trust import trust
+from .version import version
 
 
 @click.group(invoke_without_command=True, context_settings={"help_option_names": ["-h", "--help"]})
@@ -36,8 +39,9 @@ def main(context: click.Context) -> None:
 
 COMMANDS = (
     *(run, chat, continue_, resume, session),
-    *(approve, policy, trust),
+    *(init, provider, approve, policy, trust),
     *(bundle, config, doctor, module, plan, source, tool),
+    *(completion, version),
 )
 for command in COMMANDS:
     main.add_command(command)
