@@ -332,14 +332,14 @@ def _with_timestamp(metadata: Any) -> Any:
 
 def _now() -> str:
     """The time in milliseconds, as ISO 8601."""
-    return _written(time_ns() // 1_000_000)
+    second, rest = divmod(time_ns(), 1_000_000_000)
+    return f"{_written(second)}.{rest // 1_000_000:03d}+00:00"
 
 
 @lru_cache(maxsize=1)
-def _written(millisecond: int) -> str:
-    """A millisecond as text; a few messages come in the same one."""
-    moment = datetime.fromtimestamp(millisecond / 1_000, UTC)
-    return moment.isoformat(timespec="milliseconds")
+def _written(second: int) -> str:
+    """A second as text; many messages come in the same one."""
+    return datetime.fromtimestamp(second, UTC).strftime("%Y-%m-%dT%H:%M:%S")
 
 
 def _plain(block: Any) -> Any:
