@@ -222,7 +222,11 @@ class HookRegistry:
     async def _dispatch(
         self, event: str, data: Any, chain: tuple[_Registration, ...]
     ) -> HookResult:
-        data, modified = self._completed(data), False
+        if data.__class__ is not dict:
+            data = _plain(data)
+        if isinstance(data, dict):
+            data = {**self._defaults, **data, "timestamp": _timestamp()}
+        modified = False
         answers: Answers | None = None
         task, wishes, request_id = None, 0, in_flight.get()
         for hook in chain:
@@ -265,13 +269,6 @@ class HookRegistry:
         if in_flight.get() is not request_id:
             in_flight.set(request_id)  # a model call that a handler made is over, or its own
         return outcome
-
-    def _completed(self, data: Any) -> Any:
-        """The data with default fields and timestamp; what has no fields stays as it is."""
-        data = _plain(data)
-        if not isinstance(data, dict):
-            return data
-        return {**self._defaults, **data, "timestamp": _timestamp()}
 
     async def emit_and_collect(
         self, event: str, data: Any, timeout: float | None = 1.0

@@ -110,13 +110,14 @@ class ToolResult(LazyModel, hide_input_in_errors=True, validate_assignment=True)
 
     def get_serialized_output(self) -> str:
         """The text that goes to the model: JSON for dicts and lists, safe characters only."""
-        if self.output is None:
+        output = self.output
+        if output is None:
             if self.success:
                 return "Success"
             return f"Error: {self._error_message() if self.error else 'Failed'}"
-        if isinstance(self.output, dict | list):
-            return _sanitize_for_llm(json.dumps(self.output, default=_json_default))
-        return _sanitize_for_llm(str(self.output))
+        if isinstance(output, (dict, list)):
+            output = json.dumps(output, default=_json_default)
+        return _sanitize_for_llm(str(output))
 
     def safe_hook_presentation(self) -> dict[str, Any]:
         """A dict for events, with a notice in place of each image's bytes."""

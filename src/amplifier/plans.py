@@ -86,13 +86,19 @@ def _make_a_demonstration(plan: dict[str, Any]) -> None:
     plan["providers"][0]["config"] |= once
 
 
+def installed_providers() -> set[str]:
+    """The ids of all provider modules that are installed."""
+    points = entry_points(group="amplifier.modules")
+    return {point.name for point in points if point.name.startswith(PREFIX)}
+
+
 def _provider_module(named: str | None) -> str:
-    offered = {point.name for point in entry_points(group="amplifier.modules")}
+    offered = installed_providers()
     if named is None:
         return next((name for name in CREDENTIALS if name in offered and _has_key(name)), EMBEDDED)
     module = named if named.startswith(PREFIX) else f"{PREFIX}{named}"
     if module not in offered:
-        known = sorted(name[len(PREFIX) :] for name in offered if name.startswith(PREFIX))
+        known = sorted(name[len(PREFIX) :] for name in offered)
         near = get_close_matches(module.removeprefix(PREFIX), known, n=1)
         advice = f"Did you mean {near[0]!r}?" if near else f"Installed: {', '.join(known)}."
         raise PlanError(f"There is no provider {named!r}. {advice}")

@@ -88,6 +88,8 @@ async def mount(coordinator, config=None):
 
 
 """
+# What a session is made of here: a stand-in for a tool, and nothing that asks or injects.
+PLAIN = "bundle: {name: plain}\ntools: [{module: tool-look}]\n"
 
 
 @dataclass(frozen=True)
@@ -121,6 +123,9 @@ class App:
         more = {"PYTHONPATH": str(self.modules), "PYTHONWARNINGS": "error", "COLUMNS": "80"}
         self.home = folder / "home"
         self.env = {**kept, **more, "AMPLIFIER_HOME": str(self.home)}
+        (self.home / "bundles").mkdir(parents=True)
+        (self.home / "bundles/plain.yaml").write_text(PLAIN)
+        (self.home / "settings.yaml").write_text("bundle: {active: plain}\n")
 
     def offer(self, module_id: str, source: str, function: str = "mount") -> None:
         """Make `source` an installed module, as far as entry points can tell."""
@@ -153,7 +158,7 @@ class App:
         encoding = env.get("PYTHONIOENCODING", "utf-8")
         return Ended(done.returncode, done.stdout.decode(encoding), done.stderr.decode(encoding))
 
-    def shell(self, line: str) -> Ended:
+    def shell(self, line: str, seconds: float = SECONDS) -> Ended:
         """A line of shell, in which `$amplifier` is the command."""
         done = subprocess.run(
             ["sh", "-c", line],
@@ -162,7 +167,7 @@ class App:
             capture_output=True,
             text=True,
             check=False,
-            timeout=SECONDS,
+            timeout=seconds,
         )
         return Ended(done.returncode, done.stdout, done.stderr)
 

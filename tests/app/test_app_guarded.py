@@ -33,8 +33,9 @@ SHOWS_ITSELF = """
 @pytest.fixture
 def app(tmp_path: Path) -> App:
     app = App(tmp_path)
-    (tmp_path / "home").mkdir()
-    app.env["HOME"] = str(tmp_path / "home")
+    # What comes with the command, not the plain bundle of the other tests.
+    (app.home / "settings.yaml").unlink()
+    app.env["HOME"] = str(app.home)
     return app
 
 

@@ -23,6 +23,7 @@ from .questions import Questions, TerminalApprovals
 from .state import State
 
 FAREWELLS = ("exit", "quit")
+PAST_MESSAGES = 10
 
 
 class Chat:
@@ -53,6 +54,7 @@ class Chat:
         self._attach()
         with patch_stdout(raw=True):
             self._greet()
+            await self._show_past()
             while not self._is_over:
                 try:
                     text = await self._prompt.read()
@@ -82,6 +84,13 @@ class Chat:
                 "/help shows what you can do, Ctrl-D ends."
             )
         )
+
+    async def _show_past(self) -> None:
+        """The end of what was said before, for someone who comes back."""
+        spoken = [(each.get("role"), text_of(each)) for each in await self.messages()]
+        shown = [(role, text) for role, text in spoken if role in ("user", "assistant") and text]
+        for role, text in shown[-PAST_MESSAGES:]:
+            self.show(drawing.said_by_user(text) if role == "user" else drawing.markdown(text))
 
     # -- what the user says -----------------------------------------------------------------
 
@@ -198,6 +207,16 @@ class Chat:
     def _redraw(self) -> None:
         if hasattr(self, "_prompt"):
             self._prompt.redraw()
+
+
+def text_of(message: dict[str, Any]) -> str:
+    """What a message says in words."""
+    content = message.get("content")
+    if isinstance(content, str):
+        return content
+    blocks = content if isinstance(content, list) else []
+    texts = [block.get("text") for block in blocks if isinstance(block, dict)]
+    return "\n\n".join(text for text in texts if isinstance(text, str))
 
 
 def _window(coordinator: Any) -> int | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
@@ -84,7 +84,7 @@ def failing_in_words(command: Callable[P, R]) -> Callable[P, R]:
     def guarded(*args: P.args, **kwargs: P.kwargs) -> R:
         try:
             return command(*args, **kwargs)
-        except click.ClickException:
+        except (click.ClickException, BrokenPipeError):
             raise
         except OSError as error:
             raise _failure(f"{error}. Check the path and its permissions.") from error
@@ -109,3 +109,28 @@ class Failure(click.ClickException):
         from amplifier.output import note
 
         note(self.message)
+
+
+def echo_json(value: Any) -> None:
+    import json
+
+    click.echo(json.dumps(value, indent=2, ensure_ascii=False, default=str))
+
+
+def done(work: Coroutine[Any, Any, R]) -> R:
+    """Run `work` to its end."""
+    # Late: every `--help` would wait for it.
+    import asyncio
+
+    return asyncio.run(work)
+
+
+def agree(question: str, yes: bool) -> None:
+    """Go on only if the person agrees; without a person there has to be --yes."""
+    import sys
+
+    if yes:
+        return
+    if not sys.stdin.isatty():
+        raise Failure("Nobody is here to be asked. Read what is above, then use --yes.")
+    click.confirm(question, abort=True)

@@ -5,9 +5,11 @@ from __future__ import annotations
 import asyncio
 import sys
 from dataclasses import dataclass
+from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from amplifier.budget import Budget
 from amplifier.output import note
 from amplifier.sessions import live
 from amplifier.sessions.files import FileStore
@@ -42,6 +44,12 @@ class Recording:
         facts = {"working_dir": str(Path.cwd()), "options": options}
         session.recording = live.Recording(self.store, facts, self.state)
         return session
+
+    def count_earlier(self, budget: Budget) -> None:
+        """What was spent before counts: a restart is no way around a limit."""
+        if self.state is not None:
+            budget.spent.tokens = self.state.input_tokens + self.state.output_tokens
+            budget.spent.cost = self.state.cost or Decimal(0)
 
     async def bring_back(self, session: Any) -> None:
         """Give a session that goes on its past, and tell the user what was lost."""
@@ -98,13 +106,11 @@ def resumed(
     store: FileStore, session_id: str, provider: str | None, model: str | None
 ) -> Recording:
     """How to go on with a session; with the provider it had, unless another is named."""
-    from amplifier.sessions.loading import load
-    from amplifier.sessions.verifying import check_before_resume
+    from amplifier.sessions.loading import load_to_go_on
 
-    tell = check_before_resume(store, session_id)
-    if tell:
-        note(tell)
-    state = asyncio.run(load(store, session_id))
+    state, torn = asyncio.run(load_to_go_on(store, session_id))
+    if torn:
+        note(f"The last record was torn by a crash and is left out ({torn} bytes).")
     options = state.facts.get("options")
     kept: dict[str, Any] = options if isinstance(options, dict) else {}
     if provider is None:
@@ -153,6 +159,6 @@ def newest(store: FileStore) -> str:
 
     with Index.opened() as index:
         for each in asyncio.run(store.list()):
-            if index.summary(store, each).parent_id is None:
+            if not index.summary(store, each).is_child:
                 return each.session_id
     raise NoSession("This project has no session yet. Begin one with `amplifier run`.")

@@ -327,10 +327,14 @@ class _Log:
         raise _unwritable(self._path, error) from error
 
     def close(self) -> None:
-        with self._lock:
-            if self._handle is not None:
-                os.close(self._handle)
-                self._handle = None
+        # A write that hangs keeps its file; to wait for it here would hang everything else.
+        if self._lock.acquire(blocking=False):
+            try:
+                if self._handle is not None:
+                    os.close(self._handle)
+                    self._handle = None
+            finally:
+                self._lock.release()
 
 
 def _holder(handle: int) -> dict[str, Any]:

@@ -19,10 +19,11 @@ FILE = "sessions-index.sqlite"
 VERSION = 1
 _TABLE = """
 create table if not exists sessions (
-    folder text, id text, changed real, size integer, parent text, name text, title text,
-    turns integer, status text, cost text, text text, primary key (folder, id)
+    folder text, id text, changed real, size integer, parent text,
+    is_child integer, name text, title text, turns integer,
+    status text, cost text, text text, primary key (folder, id)
 )"""
-_FIELDS = "parent, name, title, turns, status, cost"
+_FIELDS = "parent, is_child, name, title, turns, status, cost"
 LONGEST_TITLE = 60
 
 
@@ -33,6 +34,8 @@ class Summary(NamedTuple):
     changed: float
     size: int
     parent_id: str | None
+    """The session it is a child or a copy of."""
+    is_child: bool
     name: str | None
     title: str
     turns: int
@@ -157,10 +160,13 @@ def _row(log: Path) -> tuple[object, ...]:
     try:
         state = project(scan(log.read_bytes()).records)
     except (OSError, BadRecord):
-        return (None, None, "", 0, "unreadable", None, "")
+        return (None, False, None, "", 0, "unreadable", None, "")
     cost = None if state.cost is None else str(state.cost)
-    facts = state.parent_id, state.name, title_of(state), len(state.turns), state.status, cost
-    return *facts, _text(state)
+    origin = state.facts.get("forked_from")
+    parent = state.parent_id or (origin.get("session_id") if isinstance(origin, dict) else None)
+    is_child = state.parent_id is not None
+    facts = state.name, title_of(state), len(state.turns), state.status, cost
+    return parent, is_child, *facts, _text(state)
 
 
 def title_of(state: State) -> str:

@@ -85,9 +85,9 @@ class Journal:
                 raise self.failure
             if self._flushing is None:
                 if self._is_quickly_written:
-                    await self._flush()
+                    await self._flush(None)
                     continue
-                self._flushing = asyncio.ensure_future(self._flush())
+                self._flushing = asyncio.ensure_future(self._flush(SECONDS_TO_WRITE))
             # Whoever waits may be cancelled; the others, and the write, are not.
             await asyncio.shield(self._flushing)
         if self.failure is not None:
@@ -100,14 +100,17 @@ class Journal:
             return False
         return sum(len(each.data) for each in self._pending) <= QUICK
 
-    async def _flush(self) -> None:
+    async def _flush(self, seconds: float | None) -> None:
         pending, self._pending = self._pending, []
         blobs, self._blobs = self._blobs, {}
         try:
-            async with asyncio.timeout(SECONDS_TO_WRITE):
-                if blobs:
-                    await self.store.put(self.session_id, blobs)
+            if seconds is None:
                 await self._append(pending)
+            else:
+                async with asyncio.timeout(seconds):
+                    if blobs:
+                        await self.store.put(self.session_id, blobs)
+                    await self._append(pending)
             self._written_seq += len(pending)
         except StoreError as error:
             self.failure = error

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import gc
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 from amplifier.sessions.packing import digests, refers, unpacked
 from amplifier.sessions.projection import State, project
 from amplifier.sessions.record import Record
-from amplifier.sessions.store import NoSession, Store
+from amplifier.sessions.store import NoSession, Store, Unavailable
 
 
 async def load_records(store: Store, session_id: str) -> list[Record]:
@@ -40,6 +44,37 @@ async def load(store: Store, session_id: str) -> State:
     Raises:
         NoSession: there is none of that id.
     """
-    state = project(await load_records(store, session_id))
+    with _building():
+        state = project(await load_records(store, session_id))
     state.session_id = state.session_id or session_id
     return state
+
+
+async def load_to_go_on(store: Store, session_id: str) -> tuple[State, int]:
+    """The state of a session, and how many bytes of a torn end the next write will cut off.
+
+    Raises:
+        NoSession: there is none of that id.
+        Unavailable: records that were once safe are damaged.
+    """
+    state = await load(store, session_id)
+    tail = await store.tail(session_id)
+    if tail.next_seq != state.next_seq or not state.next_seq:
+        raise Unavailable(
+            f"Session {session_id!r} is damaged after record {state.next_seq - 1}. See "
+            f"`amplifier session verify {session_id}`, and mend it with "
+            f"`amplifier session repair {session_id}`."
+        )
+    return state, tail.torn_bytes
+
+
+@contextmanager
+def _building() -> Iterator[None]:
+    """Nothing of what is being built can be garbage, and looking for it takes half of the time."""
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_enabled:
+            gc.enable()

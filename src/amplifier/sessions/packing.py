@@ -59,7 +59,7 @@ def _put_aside(text: str, blobs: Blobs, kind: str) -> dict[str, Any]:
 
 def refers(line: bytes) -> bool:
     """Whether a record may have to be unpacked."""
-    return b'"$blob"' in line or b'"$literal"' in line
+    return b'"$' in line
 
 
 def digests(value: Any) -> Iterable[str]:

@@ -195,7 +195,10 @@ class _Projector:
             return unpacked_message(message)
         if same_as in self._texts:
             return {**message, "content": self._texts[same_as]}
-        return {**message, "content": result_text(self._results.get(same_as))}
+        result = self._results.get(same_as)
+        if data.get("part") == "output" and isinstance(result, dict):
+            return {**message, "content": result.get("output")}
+        return {**message, "content": result_text(result)}
 
     def _replaced(self, record: Record) -> None:
         self._close_group()
@@ -237,7 +240,7 @@ class _Projector:
         call = self._open_call(message.get("tool_call_id"))
         if call is None or self._group is None:
             return
-        call.answer = {"content": "", **message}
+        call.answer = in_shape(message)
         call.state = "finished"
         if all(each.answer is not None for each in self._group.calls):
             self._close_group()

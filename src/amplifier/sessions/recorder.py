@@ -200,12 +200,14 @@ class Recorder:
             self._note_message(fields)
         return done
 
-    def _note_message(self, message: dict[str, Any], content_of: int | None = None) -> None:
+    def _note_message(
+        self, message: dict[str, Any], content_of: int | None = None, **more: Any
+    ) -> None:
         if content_of is None:
             self.journal.note(events.MESSAGE, {"message": message})
             return
         slim = {name: value for name, value in message.items() if name != "content"}
-        self.journal.note(events.MESSAGE, {"message": slim, "content_of": content_of})
+        self.journal.note(events.MESSAGE, {"message": slim, "content_of": content_of, **more})
 
     def _add_reply(self, message: dict[str, Any]) -> None:
         calls = message.get("tool_calls") or ()
@@ -219,9 +221,12 @@ class Recorder:
         seq, result = self._results.pop(str(message.get("tool_call_id")), (None, None))
         if isinstance(content, str) and len(content) > QUICK:
             message = await self._as_stored(message)
-        is_whole = isinstance(content, str) and message.get("content") == content
-        is_result = seq is not None and is_whole and result_text(result) == content
-        self._note_message(message, seq if is_result else None)
+        if seq is None or not isinstance(content, str) or message.get("content") != content:
+            self._note_message(message)
+        elif isinstance(result, dict) and result.get("output") == content:
+            self._note_message(message, seq, part="output")
+        else:
+            self._note_message(message, seq if result_text(result) == content else None)
 
     async def _as_stored(self, message: dict[str, Any]) -> dict[str, Any]:
         """A long result as the context keeps it, which may have cut it."""

@@ -19,14 +19,21 @@ _BLOCKS: dict[str, tuple[str, type]] = {
 }
 """Kinds of blocks, with the field that each must have."""
 
+_PLAIN = frozenset({"role", "content"})
+_OPTIONAL: dict[str, type] = {"name": str, "tool_call_id": str, "metadata": dict}
+
 
 def in_shape(message: Message) -> Message:
     """The message with content and calls as the contract has them."""
     content = message.get("content")
+    if content.__class__ is str and message.keys() <= _PLAIN:
+        return message
     is_reply = message.get("role") == "assistant"
     shaped = {**message, "content": _content(content, is_reply)}
-    if "tool_calls" in message:
-        shaped.pop("tool_calls")
+    for name, kind in _OPTIONAL.items():
+        if name in shaped and not isinstance(shaped[name], kind):
+            del shaped[name]
+    shaped.pop("tool_calls", None)
     calls = _calls(message) if is_reply else []
     if calls:
         shaped["tool_calls"] = calls
@@ -108,9 +115,9 @@ def result_text(result: Any) -> str:
     """What the model reads of a result as events carry it."""
     if isinstance(result, dict) and "output" in result:
         error = result.get("error")
-        return ToolResult(
+        return ToolResult.model_construct(
             success=result.get("success") is not False,
             output=result["output"],
             error=error if isinstance(error, dict) else None,
         ).get_serialized_output()
-    return ToolResult(output=result).get_serialized_output()
+    return ToolResult.model_construct(success=True, output=result).get_serialized_output()

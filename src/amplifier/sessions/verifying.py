@@ -48,6 +48,18 @@ class Report:
         """Whether only the last, unfinished write is damaged, as after a power failure."""
         return self.problem is not None and self.records_after_damage == 0
 
+    def lines(self) -> list[str]:
+        """The account for a person."""
+        told = [f"{self.records} records are whole ({self.bytes} bytes)."]
+        if self.problem is not None:
+            after = self.records_after_damage
+            told.append(f"{self.problem} {self.lost_bytes} bytes follow, {after} whole records.")
+        told += [f"Value {each} is missing." for each in self.missing_values]
+        told += [f"Value {each} is damaged." for each in self.damaged_values]
+        told += [f"Value {each} is used by no record." for each in self.unused_values]
+        told += [f"Interrupted, outcome unknown: {each}." for each in self.open_calls]
+        return told
+
     def as_dict(self) -> dict[str, Any]:
         return {**asdict(self), "whole": self.is_whole}
 
@@ -126,25 +138,3 @@ def _cut(folder: Path, report: Report) -> None:
         disk.write_file(aside, log.read(), durable=True)
         log.truncate(report.bytes)
         os.fsync(log.fileno())
-
-
-def check_before_resume(store: FileStore, session_id: str) -> str | None:
-    """What to tell about a torn end, which the next write cuts off.
-
-    Raises:
-        Unavailable: records that were once safe are damaged.
-    """
-    content = _content(store, session_id)
-    try:
-        found = scan(content)
-    except BadRecord as error:
-        raise Unavailable(f"Session {session_id!r} cannot be read: {error}.") from error
-    if found.problem is None:
-        return None
-    if whole_records_after(content, found.whole_bytes) or not found.records:
-        raise Unavailable(
-            f"Session {session_id!r} is damaged. {found.problem} See `amplifier session verify "
-            f"{session_id}`, and mend it with `amplifier session repair {session_id}`."
-        )
-    lost = len(content) - found.whole_bytes
-    return f"The last record was torn and is left out ({lost} bytes). {found.problem}"

@@ -15,7 +15,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from functools import reduce
 from typing import Literal, cast, get_args
 
 from .nodes import ConfigError, Node, Origin, entry_key, is_keyed, plain
@@ -37,12 +36,6 @@ class Changes:
     """Steps that wait for what is below them."""
 
     steps: tuple[Change, ...]
-
-
-def merged(layers: Iterable[Node], empty: Node | None = None) -> Node:
-    """All layers, the least specific first, laid over each other and worked out."""
-    start = empty or Node({}, Origin("nothing"))
-    return resolved(reduce(lay_over, layers, start))
 
 
 def lay_over(low: Node, high: Node) -> Node:

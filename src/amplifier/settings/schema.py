@@ -174,7 +174,7 @@ ENTRY = Keys(
 )
 MODULES = Entries(ENTRY)
 SLOT = Either(text, ENTRY)
-_ELSEWHERE = "Remove it; docs/compatibility.md says what there is instead."
+_ELSEWHERE = "Remove it; docs/compatibility-command.md says what there is instead."
 
 SETTINGS = Keys(
     {

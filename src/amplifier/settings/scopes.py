@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import reduce
 from pathlib import Path
 from typing import Any
 
 from .documents import decoded, parse, read_file
-from .merge import Changes, merged
+from .merge import Changes, lay_over, resolved
 from .nodes import ConfigError, Node, Origin, plain
 from .places import SCOPES, NoProject, Scope, settings_file
 from .schema import check_settings
@@ -40,6 +41,8 @@ class Settings:
 
     layers: tuple[Layer, ...]
     root: Node
+    #: The same with operators that wait for what a bundle says.
+    pending: Node
 
     def value(self, *keys: str) -> Any:
         return plain(self.root.at(*keys))
@@ -76,7 +79,9 @@ def load_settings(scopes: Iterable[Scope] = SCOPES, session_dir: Path | None = N
 
 def combined(layers: Iterable[Layer]) -> Settings:
     layers = tuple(layers)
-    return Settings(layers, merged(layer.root for layer in layers))
+    start = Node({}, Origin("nothing"))
+    pending = reduce(lay_over, (layer.root for layer in layers), start)
+    return Settings(layers, resolved(pending), pending)
 
 
 def read_layer(scope: Scope, session_dir: Path | None = None) -> Layer | None:

@@ -42,6 +42,47 @@ def unset_key(file: Path, keys: list[str]) -> bool:
     return found[0]
 
 
+def put_entry(file: Path, keys: list[str], entry: Data | str) -> None:
+    """Add an entry to a list, of modules for example, in place of the one with the same id."""
+    listed: list[Any] = []
+
+    def put(data: Data) -> None:
+        for key in keys[:-1]:
+            data = data.setdefault(key, {})
+        found = data.get(keys[-1])
+        listed.extend(found if isinstance(found, list) else [])
+        same = [each for each in listed if _key(each) == _key(entry)]
+        kept = [each for each in listed if each not in same]
+        old = same[0] if same and isinstance(same[0], dict) else {}
+        data[keys[-1]] = [*kept, {**old, **entry} if isinstance(entry, dict) else entry]
+
+    _change(file, put, lambda text: _with_item(text, keys, entry))
+
+
+def take_entry(file: Path, keys: list[str], name: str) -> bool:
+    """Remove the entries of a module from a list; False if there is none."""
+    gone: list[Any] = []
+
+    def take(data: Data) -> None:
+        found = data
+        for key in keys[:-1]:
+            found = found.get(key) or {}
+        listed = found.get(keys[-1])
+        if not isinstance(listed, list):
+            return
+        gone.extend(each for each in listed if name in (_key(each), each.get("module")))
+        found[keys[-1]] = [each for each in listed if each not in gone]
+        if not found[keys[-1]]:
+            _take(data, keys)
+
+    _change(file, take, lambda text: None)
+    return bool(gone)
+
+
+def _key(entry: Any) -> Any:
+    return (entry.get("id") or entry.get("module")) if isinstance(entry, dict) else entry
+
+
 def _change(file: Path, on_data: Callable[[Data], None], on_text: Edit) -> None:
     with locked(file):
         raw = read_file(file)
@@ -135,6 +176,19 @@ def _edited(text: str, keys: list[str], value: Any) -> str | None:
     if parent.flow_style:
         return None
     return _with_block(text, parent.start_mark.column, _end_of(text, parent), keys[depth:], value)
+
+
+def _with_item(text: str, keys: list[str], entry: Data | str) -> str | None:
+    """`text` with one more line in a list; None if that is not simple."""
+    parent, depth = _deepest(text, keys)
+    if parent is None or depth < len(keys):
+        return None
+    pair = _pair(parent, keys[-1])
+    if pair is None or pair[1].id != "sequence" or pair[1].flow_style:
+        return None
+    column, at = pair[1].start_mark.column, _end_of(text, pair[1])
+    gap = "" if text[:at].endswith("\n") else "\n"
+    return f"{text[:at]}{gap}{' ' * column}- {_inline(entry)}\n{text[at:]}"
 
 
 def _without(text: str, keys: list[str]) -> str | None:

@@ -133,10 +133,8 @@ def _download(source: Source, archive: Path) -> None:
 def _download_over_network(source: Source, archive: Path) -> None:
     import urllib.request
 
-    with (
-        urllib.request.urlopen(source.location, timeout=60) as response,
-        archive.open("wb") as file,
-    ):
+    opened = urllib.request.urlopen(source.location, timeout=60)
+    with opened as response, archive.open("wb") as file:
         if not response.geturl().startswith("https://"):
             raise SourceError(f"{source.uri!r} leads to an unprotected address. Use another.")
         size = 0
@@ -148,9 +146,7 @@ def _download_over_network(source: Source, archive: Path) -> None:
 
 
 def _too_large(source: Source) -> SourceError:
-    return SourceError(
-        f"{source.uri!r} has more than {LARGEST_ARCHIVE:,} bytes. Use a smaller one."
-    )
+    return SourceError(f"{source.uri!r} has more than {LARGEST_ARCHIVE:,} bytes. That is too much.")
 
 
 def _extract(source: Source, archive: Path, folder: Path) -> None:
@@ -158,7 +154,7 @@ def _extract(source: Source, archive: Path, folder: Path) -> None:
     with zipfile.ZipFile(archive) as opened:
         if len(opened.infolist()) > MOST_FILES:
             raise SourceError(
-                f"{source.uri!r} has more than {MOST_FILES:,} files. Use a smaller one."
+                f"{source.uri!r} has more than {MOST_FILES:,} files. That is too much."
             )
         for info in opened.infolist():
             target = _target(info, folder)

@@ -9,8 +9,9 @@ from typing import Any
 from amplifier_core.message_models import Message
 from pydantic import ValidationError
 
+from amplifier_modules.contexts.glance import at_a_glance
+
 _ROLES = ("system", "developer", "user", "assistant", "function", "tool")
-_USUAL_FIELDS = {"role", "content", "tool_calls", "tool_call_id", "name", "metadata"}
 
 logger = logging.getLogger(__name__)
 
@@ -52,17 +53,18 @@ def to_message(message: dict[str, Any]) -> Message:
     `tool_calls` stays beside them, as public loops leave it. What cannot be validated
     becomes plain text, with a warning.
     """
+    ready = at_a_glance(message)
+    if ready is not None:
+        return ready
+    fields = {key: value for key, value in message.items() if key[:1] != "_"}
     calls = _call_blocks(message) if "tool_calls" in message else []
-    content = message.get("content")
-    fields = message
-    if not message.keys() <= _USUAL_FIELDS:
-        fields = {key: value for key, value in message.items() if key[:1] != "_"}
-    if calls or not isinstance(content, str):
-        fields = {**fields, "content": _sendable(content, calls)}
+    content = fields.get("content")
+    if content is None or isinstance(content, str | list):
+        fields["content"] = _with_calls(content, calls)
+    else:
+        fields["content"] = text_of(content)
     try:
-        # What `model_validate` calls in the end; every step of every turn comes by here.
-        made: Message = Message.__pydantic_validator__.validate_python(fields)
-        return made
+        return Message.model_validate(fields)
     except ValidationError as error:
         what = "; ".join(f"{each['loc'][0]}: {each['msg']}" for each in error.errors()[:3])
         logger.warning("A %r message is sent as plain text: %s", message.get("role"), what)
@@ -77,11 +79,6 @@ def _as_plain_text(message: dict[str, Any], calls: list[dict[str, Any]]) -> Mess
         "tool_call_id": None if answered is None else str(answered),
     }
     return Message.model_validate(fields)
-
-
-def _sendable(content: Any, calls: list[dict[str, Any]]) -> str | list[Any]:
-    known = content is None or isinstance(content, str | list)
-    return _with_calls(content, calls) if known else text_of(content)
 
 
 def _with_calls(content: str | list[Any] | None, calls: list[dict[str, Any]]) -> str | list[Any]:
@@ -114,4 +111,6 @@ def _arguments(given: Any) -> dict[str, Any]:
             return {"arguments": given}
     if given is None:
         return {}
-    return given if isinstance(given, dict) else {"arguments": given}
+    if not isinstance(given, dict):
+        return {"arguments": given}
+    return {str(key): value for key, value in given.items()}

@@ -61,6 +61,9 @@ class SimpleContext:
         self._factory: PromptFactory | None = None
         self._prompt: Entry | None = None
         self._last_budget = options.max_tokens
+        self._notice_reserve = (
+            options.compaction_notice_token_reserve * options.compaction_notice_enabled
+        )
         self._stop_listening: Callable[[], Any] | None = None
         if options.token_meter == "actual":
             self._stop_listening = coordinator.hooks.register(
@@ -214,14 +217,13 @@ class SimpleContext:
 
     @property
     def _estimate(self) -> int:
-        return self._view.tokens + (self._prompt.tokens if self._prompt is not None else 0)
+        shown = self._view.tokens
+        return shown if self._prompt is None else shown + self._prompt.tokens
 
     def _limit(self, budget: int) -> int:
         """The budget without what is set aside for the notice."""
-        options = self._options
-        reserve = options.compaction_notice_token_reserve * options.compaction_notice_enabled
         # A small budget must not be all reserve.
-        return budget - min(reserve, max(budget, 0) // 8)
+        return budget - min(self._notice_reserve, max(budget, 0) // 8)
 
     def _goal(self, size: int) -> int:
         return int(size * self._options.target_usage)

@@ -42,13 +42,12 @@ class View:
     @property
     def tokens(self) -> int:
         """The estimate of everything shown."""
-        return self._tokens + self.waiting_tokens
+        is_settled = not self._open and not self._held
+        return self._tokens if is_settled else self._tokens + self.waiting_tokens
 
     @property
     def waiting_tokens(self) -> int:
         """The part of it that has no place yet, because results are still to come."""
-        if not self._open and not self._held:
-            return 0
         return _NOTE_TOKENS * len(self._open) + sum(entry.tokens for entry in self._held)
 
     def __len__(self) -> int:

@@ -38,8 +38,7 @@ class Injections:
 
     def begin_request(self, verdict: Any) -> None:
         """Take what was injected for one request only; a repeated request asks for it anew."""
-        asks = verdict.action == "inject_context"
-        self._of_the_request = _ephemeral(verdict) if asks else []
+        self._of_the_request = _ephemeral(verdict) if verdict.action == "inject_context" else []
 
     def add_text(self, text: str) -> None:
         self._queued.append(ContextInjection(content=text, role="user", ephemeral=True))

@@ -126,13 +126,13 @@ class StreamingLoop(BasicLoop):
 
     async def _pass_on(self, turn: Turn, stream: Any, wait: Wait) -> Any:
         response: Any = None
-        emit = turn.hooks.emit
+        emit, token = turn.hooks.emit, turn.cancellation
         async for chunk in stream:
             wait.silent_since = FOREVER  # however long the listeners take
             if "response" in chunk:
                 response = chunk["response"]
             await emit(PROVIDER_STREAM, {"chunk": chunk})
-            if turn.must_stop:
+            if token is not None and token.is_immediate:
                 break
             wait.silent_since = None
         return response

@@ -102,17 +102,17 @@ class Reply:
         """What one event of a stream adds."""
         match event.type:
             case "message_start":
-                self._begin(event.message.to_dict())
+                self._begin(event.message.to_dict(warnings=False))
             case "content_block_start":
-                return self._start(event.index, event.content_block.to_dict())
+                return self._start(event.index, event.content_block.to_dict(warnings=False))
             case "content_block_delta":
-                shown = self._open[event.index].add(event.delta.to_dict())
+                shown = self._open[event.index].add(event.delta.to_dict(warnings=False))
                 return [Delta(shown)] if shown else []
             case "content_block_stop":
                 return self._stop(event.index)
             case "message_delta":
-                self._message.update(event.delta.to_dict())
-                self._count(event.usage.to_dict() if event.usage else {})
+                self._message.update(event.delta.to_dict(warnings=False))
+                self._count(event.usage.to_dict(warnings=False) if event.usage else {})
             case "message_stop":
                 self._is_complete = True
         return []
@@ -125,7 +125,7 @@ class Reply:
         """
         if getattr(message, "type", None) != "message" or message.content is None:
             raise self._blame.build(StreamError, "The vendor answered with something unreadable.")
-        whole = message.to_dict()
+        whole = message.to_dict(warnings=False)
         self._begin(whole)
         self._message.update(whole)
         self._done += whole["content"]
@@ -184,7 +184,7 @@ class Reply:
         return ChatResponse(
             content=content,
             tool_calls=calls or None,
-            usage=self._tokens().usage(price),
+            usage=self._tokens().usage(price if self._usage else None),
             finish_reason=_FINISH_REASONS.get(str(reason), str(reason) if reason else "stop"),
             metadata=self._metadata(whole),
         )

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from datetime import date
 from decimal import Decimal
 
-from amplifier_core.models import ModelInfo, Pricing
+from amplifier_core.models import ModelInfo
 
-from amplifier_modules.providing.prices import Price, PriceList, Rates
+from amplifier_modules.providing.prices import Price, PriceList
 
 CAPABILITIES = ["streaming", "tools", "vision", "thinking", "json_mode"]
 WINDOW = 1_048_576
@@ -131,15 +131,5 @@ def model_info(
         context_window=window or WINDOW,
         max_output_tokens=output or OUTPUT,
         capabilities=[each for each in CAPABILITIES if can_think or each != "thinking"],
-        pricing=_pricing(price),
-    )
-
-
-def _pricing(price: Rates | None) -> Pricing | None:
-    if price is None:
-        return None
-    return Pricing(
-        input_per_million=float(price.input),
-        output_per_million=float(price.output),
-        cache_read_per_million=None if price.cache_read is None else float(price.cache_read),
+        pricing=price.pricing() if price else None,
     )

@@ -24,6 +24,7 @@ from amplifier_core.message_models import (
     ToolCallBlock,
 )
 
+from amplifier_modules.providing.arguments import parsed_arguments
 from amplifier_modules.providing.failures import Blame
 from amplifier_modules.providing.histories import ORIGIN
 from amplifier_modules.providing.pieces import Delta, Ended, Piece, Started
@@ -157,7 +158,7 @@ class Reply:
         return ChatResponse(
             content=content,
             tool_calls=calls or None,
-            usage=self._tokens().usage(price),
+            usage=self._tokens().usage(price if self._usage else None),
             finish_reason=finish,
             metadata=self._metadata(parts),
         )
@@ -170,7 +171,7 @@ class Reply:
             raise self._filtered(f"The vendor blocked the answer: {self._reason}.", said)
         if self._reason in _BAD_CALLS:
             text = f"The model made a call that cannot be read. {said or 'Ask again.'}"
-            raise self._bad_call(text, None, said)
+            raise self._blame.build(InvalidToolCallError, text, retryable=True)
         if self._reason == "MISSING_THOUGHT_SIGNATURE":
             text = "The vendor misses a signature in the conversation. Begin a new one."
             raise self._blame.build(InvalidRequestError, text)
@@ -181,25 +182,16 @@ class Reply:
     def _filtered(self, text: str, said: Any) -> LLMError:
         return self._blame.build(ContentFilterError, f"{text} {said}" if said else text)
 
-    def _bad_call(self, text: str, name: str | None, raw: Any) -> LLMError:
-        error = self._blame.build(InvalidToolCallError, text, retryable=name is None)
-        assert isinstance(error, InvalidToolCallError)
-        error.tool_name, error.raw_arguments = name, raw
-        return error
-
     def _with_arguments(self, part: Json) -> Json:
         call = part.get("functionCall")
         if call is None:
             return part
         given = call.get("args")
-        arguments = _parsed(given)
-        if arguments is not None:
-            return part | {"functionCall": call | {"args": arguments}}
-        raw = given if isinstance(given, str) else json.dumps(given)
-        is_cut = self._reason == "MAX_TOKENS"
-        advice = "Raise `max_output_tokens`." if is_cut else "Ask again, or try another model."
-        text = f"The arguments of the call of {call.get('name')!r} are no JSON object. {advice}"
-        raise self._bad_call(text, str(call.get("name")), raw)
+        if given is not None and not isinstance(given, dict):
+            raw = given if isinstance(given, str) else json.dumps(given)
+            is_cut = self._reason == "MAX_TOKENS"
+            given = parsed_arguments(str(call.get("name")), raw, self._blame, is_cut=is_cut)
+        return part | {"functionCall": call | {"args": given or {}}}
 
     def _metadata(self, parts: list[Json]) -> Json:
         told = {f"gemini:{key}": value for key, value in self._about.items()}
@@ -227,17 +219,6 @@ class Reply:
 
 def _is_plain_text(part: Json) -> bool:
     return isinstance(part.get("text"), str) and {"text", "thought", "thoughtSignature"} >= {*part}
-
-
-def _parsed(given: Any) -> dict[str, Any] | None:
-    if isinstance(given, str):
-        try:
-            given = json.loads(given or "{}", strict=False)
-        except ValueError:
-            return None
-    if given is None:
-        return {}
-    return given if isinstance(given, dict) else None
 
 
 def _sum(usages: Iterable[Json], name: str) -> int | None:

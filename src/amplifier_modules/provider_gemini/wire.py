@@ -33,6 +33,9 @@ class Wire:
             "base_url": settings.base_url,
             "api_version": settings.api_version,
             "httpx_async_client": self._http,
+            # Else the SDK reads all certificates anew, for clients that are never used.
+            "client_args": {"verify": tls},
+            "async_client_args": {"verify": tls, "ssl": tls},
         }
         given = {name: value for name, value in options.items() if value is not None}
         self._client = sdk.Client(

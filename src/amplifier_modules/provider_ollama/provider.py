@@ -49,6 +49,8 @@ logger = logging.getLogger(__name__)
 STREAM_CHUNK = "llm:stream:chunk"
 STREAM_THINKING = "llm:stream:thinking"
 _SHOW_SECONDS = 10.0
+_NO_STATUS = -1
+"""What the SDK gives to errors that are told in the middle of a stream."""
 
 
 class OllamaProvider(RemoteProvider[OllamaSettings]):
@@ -57,6 +59,7 @@ class OllamaProvider(RemoteProvider[OllamaSettings]):
     name = MOUNT_NAME
     sdk = Sdk("ollama", extra="ollama", http="httpx")
     prices = PRICES
+    events = (STREAM_CHUNK, STREAM_THINKING)
 
     def __init__(self, settings: OllamaSettings, key: Any, coordinator: Any) -> None:
         super().__init__(settings, key, coordinator)
@@ -120,8 +123,7 @@ class OllamaProvider(RemoteProvider[OllamaSettings]):
     async def _announce(self, chunk: Chunk, model: str) -> None:
         for key, event in (("text", STREAM_CHUNK), ("thinking", STREAM_THINKING)):
             if key in chunk:
-                payload = {"provider": self.name, "model": model, "content": chunk[key]}
-                await self._hooks.emit(event, payload)
+                await self.tell(event, model=model, content=chunk[key])
 
     def plan(self, request: ChatRequest, history: History, options: dict[str, Any]) -> Plan:
         settings = self.settings
@@ -174,10 +176,11 @@ class OllamaProvider(RemoteProvider[OllamaSettings]):
         client = await self.client()
         try:
             self._facts[model] = await self._shown(client, model)
+            return
         except LLMError as error:
-            if not isinstance(error, NotFoundError) or not self.settings.auto_pull:
-                logger.debug("%s: nothing known about %r: %s", self.name, model, error)
-                return
+            logger.debug("%s: nothing known about %r: %s", self.name, model, error)
+            is_missing = isinstance(error, NotFoundError)
+        if is_missing and self.settings.auto_pull:
             await self._pull(client, model)
             self._facts[model] = await self._shown(client, model)
 
@@ -187,7 +190,7 @@ class OllamaProvider(RemoteProvider[OllamaSettings]):
                 shown = await client._request(dict, "POST", "/api/show", json={"model": model})
             return read_facts(shown)
         except Exception as error:
-            raise self._failure(error, model) from error
+            raise self._failure(error, model) from self.blame(model).cause(error)
 
     async def _pull(self, client: Any, model: str) -> None:
         logger.info("%s: fetching the model %r", self.name, model)
@@ -197,7 +200,7 @@ class OllamaProvider(RemoteProvider[OllamaSettings]):
                     async for step in steps:
                         logger.debug("%s: %s", model, step.status)
         except Exception as error:
-            raise self._failure(error, model) from error
+            raise self._failure(error, model) from self.blame(model).cause(error)
 
     # -- the wire
 
@@ -239,19 +242,17 @@ class OllamaProvider(RemoteProvider[OllamaSettings]):
         response = _response_behind(error)
         if response is not None:
             return Report(response.status_code, _said(error, response), dict(response.headers))
-        if type(error).__name__ == "ResponseError":
-            # In the middle of a stream: something went wrong in the server.
+        if getattr(error, "status_code", None) == _NO_STATUS:
             return Report(500, str(getattr(error, "error", error)))
         return None
 
 
-def _response_behind(error: BaseException | None) -> Any:
+def _response_behind(error: Exception) -> Any:
     """The answer that the SDK made an error of; the error itself tells no headers."""
-    while error is not None:
-        response = getattr(error, "response", None)
-        if type(error).__name__ == "HTTPStatusError" and response is not None:
-            return response
-        error = error.__cause__ or error.__context__
+    is_in_stream = getattr(error, "status_code", None) == _NO_STATUS
+    for each in (error, None if is_in_stream else error.__context__):
+        if type(each).__name__ == "HTTPStatusError":
+            return getattr(each, "response", None)
     return None
 
 
@@ -306,6 +307,4 @@ def _config_fields() -> list[ConfigField]:
 async def mount(coordinator: Any, config: dict[str, Any] | None = None) -> Any:
     settings = OllamaSettings.read(config, MODULE_ID)
     key = find_key(settings, (KEY_VARIABLE,))
-    events = [STREAM_CHUNK, STREAM_THINKING]
-    coordinator.register_contributor("observability.events", f"{MOUNT_NAME}:own", lambda: events)
     return await mount_remote(coordinator, OllamaProvider(settings, key, coordinator))

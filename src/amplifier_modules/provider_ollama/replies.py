@@ -6,7 +6,7 @@ import json
 from typing import Any
 from uuid import uuid4
 
-from amplifier_core.llm_errors import InvalidToolCallError, StreamError
+from amplifier_core.llm_errors import StreamError
 from amplifier_core.message_models import (
     ChatResponse,
     ContentBlockUnion,
@@ -16,6 +16,7 @@ from amplifier_core.message_models import (
     ToolCallBlock,
 )
 
+from amplifier_modules.providing.arguments import parsed_arguments
 from amplifier_modules.providing.failures import Blame
 from amplifier_modules.providing.histories import ORIGIN
 from amplifier_modules.providing.pieces import BlockKind, Delta, Ended, Piece, Started
@@ -92,7 +93,7 @@ class Reply:
         return ChatResponse(
             content=content,
             tool_calls=calls or None,
-            usage=self._tokens().usage(price),
+            usage=self._tokens().usage(price if "eval_count" in self._end else None),
             finish_reason="tool_calls" if calls else reason,
             metadata=told,
         )
@@ -103,35 +104,17 @@ class Reply:
         if kind == "thinking":
             return ThinkingBlock(thinking=value, **{ORIGIN: MOUNT_NAME})
         name, given = str(value.get("name")), value.get("arguments")
-        arguments = _parsed(given)
-        if arguments is not None:
-            return ToolCallBlock(id=str(value["id"]), name=name, input=arguments)
-        is_cut = self._end.get("done_reason") == "length"
-        advice = "Raise `max_tokens`." if is_cut else "Ask again, or try another model."
-        raise InvalidToolCallError(
-            f"The arguments of the call of {name!r} are no JSON object. {advice}",
-            tool_name=name,
-            raw_arguments=given if isinstance(given, str) else json.dumps(given),
-            provider=self._blame.provider,
-            model=self._blame.model,
-        )
+        if given is not None and not isinstance(given, dict):
+            raw = given if isinstance(given, str) else json.dumps(given)
+            is_cut = self._end.get("done_reason") == "length"
+            given = parsed_arguments(name, raw, self._blame, is_cut=is_cut)
+        return ToolCallBlock(id=str(value["id"]), name=name, input=given or {})
 
     def _tokens(self) -> Tokens:
         return Tokens(
             input=_count(self._end.get("prompt_eval_count")),
             output=_count(self._end.get("eval_count")),
         )
-
-
-def _parsed(given: Any) -> dict[str, Any] | None:
-    if isinstance(given, str):
-        try:
-            given = json.loads(given or "{}", strict=False)
-        except ValueError:
-            return None
-    if given is None:
-        return {}
-    return given if isinstance(given, dict) else None
 
 
 def _count(value: Any) -> int:

@@ -19,6 +19,7 @@ from amplifier_modules.providing.sdk import Sdk
 
 from .adapting import Adapter
 from .models import CAPABILITIES
+from .rehearsal import rehearse
 from .requests import note
 
 S = TypeVar("S", bound=RemoteSettings)
@@ -48,6 +49,7 @@ class FamilyProvider(RemoteProvider[S]):
         "openai",
         extra="openai",
         parts=("openai.resources.responses", "openai.resources.chat"),
+        rehearse=rehearse,
     )
     title: ClassVar[str]
     credential_variables: ClassVar[tuple[str, ...]] = ()

@@ -8,6 +8,7 @@ from typing import Any
 
 from amplifier_core.models import ConfigField, ModelInfo
 
+from amplifier_modules.provider_openai.family import first_set
 from amplifier_modules.provider_openai.models import NO_PRICES, Facts
 from amplifier_modules.provider_openai.options import VllmSettings
 from amplifier_modules.provider_openai.provider import effort_field
@@ -21,6 +22,7 @@ logger = logging.getLogger(__name__)
 
 MODULE_ID = "provider-vllm"
 KEY_VARIABLES = ("VLLM_API_KEY",)
+URL_VARIABLES = ("VLLM_BASE_URL",)
 
 
 class VllmProvider(ResponsesProvider[VllmSettings]):
@@ -29,6 +31,7 @@ class VllmProvider(ResponsesProvider[VllmSettings]):
     name = "vllm"
     title = "vLLM"
     prices = NO_PRICES
+    url_variables = URL_VARIABLES
     developer = "user"
     has_thoughts = True
 
@@ -50,6 +53,7 @@ def _config_fields() -> list[ConfigField]:
             id="base_url",
             display_name="Base URL",
             prompt="Where the server listens, for example http://localhost:8000/v1",
+            env_var=URL_VARIABLES[0],
         ),
         ConfigField(
             id="api_key",
@@ -65,7 +69,7 @@ def _config_fields() -> list[ConfigField]:
 
 async def mount(coordinator: Any, config: dict[str, Any] | None = None) -> Any:
     settings = VllmSettings.read(config, MODULE_ID)
-    if not settings.base_url:
+    if not settings.base_url and not first_set(URL_VARIABLES):
         logger.warning("No vLLM: nobody says where it is. Give `base_url`.")
         return None
     key = find_key(settings, KEY_VARIABLES)

@@ -169,7 +169,8 @@ class Call:
         except Exception as error:
             if timer.expired():
                 raise self._overdue(limit) from error
-            raise self._vendor.translated(error, self.plan) from error
+            cause = self._vendor.blame(self.plan.model).cause(error)
+            raise self._vendor.translated(error, self.plan) from cause
 
     def _limits(self) -> tuple[_Limit, _Limit]:
         """What holds until the vendor begins to answer, and what holds from then on."""

@@ -57,6 +57,7 @@ _FILTERED = (
 _UNPAID = ("insufficient_quota", "credit balance", "spend limit", "billing")
 _CHALLENGE = ("<html", "<!doctype html")
 
+_PASSING = (RateLimitError, ProviderUnavailableError, LLMTimeoutError, LLMError)
 # What SDKs raise on answers of a shape that they did not expect.
 _UNREADABLE = (ValueError, TypeError, KeyError, IndexError, AttributeError, RecursionError)
 
@@ -90,7 +91,7 @@ class Blame:
     def for_report(self, report: Report) -> LLMError:
         kind = report.kind or next((error for fits, error in _TABLE if fits(report)), LLMError)
         asked = retry_after(report.headers)
-        is_too_long = kind is RateLimitError and asked is not None and asked > self.longest_wait
+        is_too_long = kind in _PASSING and asked is not None and asked > self.longest_wait
         message = report.message.strip()[:_LONGEST_MESSAGE] or "The vendor gave no reason."
         if is_too_long:
             message += f" It asks to wait {asked:g} s, and `max_retry_delay` allows less."
@@ -130,16 +131,25 @@ class Blame:
         text = f"{what} within {seconds:g} s. Raise {key} if it needs longer."
         return self.build(LLMTimeoutError, text)
 
+    def cause(self, error: BaseException) -> BaseException | None:
+        """`error`, unless a traceback that shows it would show the key."""
+        chain = _chain(error)
+        is_clean = all(without_key(str(each), self.key) == str(each) for each in chain)
+        return error if is_clean else None
+
     def build(self, kind: type[LLMError], message: str, **more: Any) -> LLMError:
         said = without_key(message, self.key)
         return kind(said, provider=self.provider, model=self.model, **more)
 
 
 def _chain(error: BaseException) -> list[BaseException]:
-    """`error` and what caused it, outermost first."""
+    """`error` and what caused it, outermost first.
+
+    A caller may ask us while it handles the error of another call, which is not to blame.
+    """
     chain: list[BaseException] = []
     current: BaseException | None = error
-    while current is not None and current not in chain:
+    while current is not None and current not in chain and not isinstance(current, LLMError):
         chain.append(current)
         current = current.__cause__ or current.__context__
     return chain

@@ -149,7 +149,7 @@ class RemoteProvider(ABC, Generic[S]):
         except Exception as error:
             failure = self._failure(error)
             if not isinstance(failure, ProviderUnavailableError | LLMTimeoutError):
-                raise failure from error
+                raise failure from self.blame(None).cause(error)
             logger.warning("%s: the models cannot be listed now: %s", self.name, failure)
             return self.known_models()
         self._models = (time.monotonic() + _MODELS_ARE_FRESH_FOR, models)

@@ -141,7 +141,9 @@ class CallPolicy:
             return Verdict("ask", "built-in: no rule", reason)
         if call.paths("writes") or call.hosts():
             return Verdict("ask", "built-in: no rule", "It writes, or talks to another machine.")
-        outside = [p for p in call.paths("reads") if p is None or not places.is_within(p, ".")]
+        # Without a path, such a tool reads where relative paths start.
+        reads = call.paths("reads") or (["."] if call.annotations.get("reads") else [])
+        outside = [p for p in reads if p is None or not places.is_within(p, ".")]
         if outside:
             return Verdict("ask", "built-in: no rule", f"{outside[0]!r} is not in the project.")
         return Verdict("allow", rule, "It only reads, and only in the project.")

@@ -1,5 +1,6 @@
 """One rule lays settings over each other, whatever they are and wherever they come from."""
 
+from functools import reduce
 from typing import Any
 
 import pytest
@@ -7,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from amplifier.settings.documents import parse
-from amplifier.settings.merge import lay_over, merged, resolved, with_operators
+from amplifier.settings.merge import lay_over, resolved, with_operators
 from amplifier.settings.nodes import ConfigError, Node, Origin, located, plain
 from amplifier.settings.places import SCOPES
 from amplifier.settings.scopes import Layer, combined
@@ -50,7 +51,7 @@ def layer(value: Any, file: str = "file") -> Node:
 
 
 def over(*values: Any) -> Any:
-    return plain(merged(layer(each) for each in values))
+    return plain(resolved(reduce(lay_over, map(layer, values))))
 
 
 def test_mappings_are_merged_key_by_key() -> None:

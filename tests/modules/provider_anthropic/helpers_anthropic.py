@@ -70,7 +70,6 @@ class AnthropicWire:
     sdk = "anthropic"
     extra = "anthropic"
     key_variable = "ANTHROPIC_API_KEY"
-    needs_key = True
     model = MODEL
     required: dict[str, Any] = {}  # noqa: RUF012
     lists_models = True

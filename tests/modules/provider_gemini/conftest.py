@@ -1,8 +1,6 @@
 """What the tests of provider-gemini share: the wire, and the helpers of all providers."""
 
-import importlib
 import sys
-import warnings
 from pathlib import Path
 
 import pytest
@@ -11,11 +9,6 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "providing"))
 pytest.register_assert_rewrite("conformance_providers", "conformance_sessions")
 
 from helpers_gemini import GeminiWire  # noqa: E402
-
-with warnings.catch_warnings():
-    # The SDK has escape sequences that a compiler warns about, the first time it sees them.
-    warnings.simplefilter("ignore")
-    importlib.import_module(GeminiWire.sdk)
 
 
 @pytest.fixture

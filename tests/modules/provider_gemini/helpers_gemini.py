@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import importlib
 import json
-from typing import Any
+import warnings
+from typing import Any, ClassVar
 
 from helpers_wire import sse
 
@@ -11,6 +13,11 @@ from amplifier_modules.provider_gemini.provider import mount
 
 MODEL = "gemini-3.7-flash"
 USAGE = {"promptTokenCount": 10, "candidatesTokenCount": 5, "totalTokenCount": 15}
+
+with warnings.catch_warnings():
+    # The SDK has escape sequences that a compiler warns about, the first time it sees them.
+    warnings.simplefilter("ignore")
+    importlib.import_module("google.genai")
 
 
 def body(*parts: dict[str, Any], usage: dict[str, Any] | None = None, **more: Any) -> Any:
@@ -45,8 +52,9 @@ class GeminiWire:
     sdk = "google.genai"
     extra = "gemini"
     key_variable = "GOOGLE_API_KEY"
-    needs_key = True
     model = MODEL
+    required: ClassVar[dict[str, Any]] = {}
+    lists_models = True
 
     async def mount(self, coordinator: Any, config: dict[str, Any]) -> Any:
         return await mount(coordinator, config)

@@ -221,7 +221,7 @@ async def test_a_call_cut_by_the_token_limit_says_what_to_raise(
 ) -> None:
     server.will(streams(chunk(call("look", '{"pa')), *end("MAX_TOKENS")))
     async with desk(wire, server) as at:
-        with pytest.raises(InvalidToolCallError, match="Raise `max_output_tokens`"):
+        with pytest.raises(InvalidToolCallError, match="Raise `max_tokens`"):
             await at.ask("Q")
 
 
@@ -326,3 +326,11 @@ async def test_the_model_in_use_is_described(wire: GeminiWire, server: WireServe
 
         assert (info.context_window, info.max_output_tokens) == (1_048_576, 8192)
         assert info.pricing is not None
+
+
+async def test_what_is_not_counted_has_no_known_cost(wire: GeminiWire, server: WireServer) -> None:
+    answer = wire.whole("Hi")
+    del answer["usageMetadata"]
+    server.will(answers(200, answer))
+    async with desk(wire, server, use_streaming=False) as at:
+        assert (await at.ask("Q")).usage.cost_usd is None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import Any
+from typing import Any, ClassVar
 
 from amplifier_modules.provider_ollama.provider import mount
 
@@ -64,6 +64,8 @@ class OllamaWire:
     key_variable = "OLLAMA_API_KEY"
     needs_key = False
     model = MODEL
+    required: ClassVar[dict[str, Any]] = {}
+    lists_models = True
 
     async def mount(self, coordinator: Any, config: dict[str, Any]) -> Any:
         """With a window in the config the server need not be asked for it."""

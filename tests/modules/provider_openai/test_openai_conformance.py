@@ -7,7 +7,7 @@ from amplifier_core.validation.behavioral import ProviderBehaviorTests
 from amplifier_core.validation.structural import ProviderStructuralTests
 from conformance_providers import *  # noqa: F403
 from conformance_sessions import *  # noqa: F403
-from helpers_openai import WIRES, ResponsesWire
+from helpers_openai import URL_VARIABLES, WIRES, ResponsesWire
 from helpers_wire import free_url
 
 
@@ -19,10 +19,8 @@ def wire(request: pytest.FixtureRequest) -> ResponsesWire:
 @pytest.fixture
 def module_path(wire: ResponsesWire, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv(wire.key_variable, "a-key")
-    for name in ("OPENAI_BASE_URL", "AZURE_OPENAI_ENDPOINT", "CHAT_COMPLETIONS_BASE_URL"):
+    for name in URL_VARIABLES:
         monkeypatch.setenv(name, free_url())
-    if wire.mount_name == "vllm":
-        pytest.skip("A vLLM server has no usual address: without a config nothing is mounted.")
     return Path(wire.island.__file__)
 
 

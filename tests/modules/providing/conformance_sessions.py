@@ -9,6 +9,7 @@ import asyncio
 import json
 import subprocess
 import sys
+import traceback
 from decimal import Decimal
 from pathlib import Path
 
@@ -29,6 +30,15 @@ async def test_the_key_shows_nowhere(wire: Wire, server: WireServer) -> None:
         shown = [repr(caught.value), repr(at.seen), repr(vars(at.provider)), repr(at.provider)]
         assert not [each for each in shown if KEY in each]
         assert KEY in repr(server.heard[0].headers)
+
+
+async def test_a_traceback_does_not_show_the_key(wire: Wire, server: WireServer) -> None:
+    server.will(answers(401, wire.refusal(401, f"The key {KEY} is wrong")))
+    async with desk(wire, server) as at:
+        with pytest.raises(LLMError) as caught:
+            await at.ask("Hi")
+
+        assert KEY not in "".join(traceback.format_exception(caught.value))
 
 
 async def test_the_key_does_not_follow_a_redirect(wire: Wire, server: WireServer) -> None:
@@ -83,8 +93,9 @@ async def test_without_a_key_that_it_needs_nothing_is_mounted(wire: Wire) -> Non
 
     cleanup = await wire.mount(coordinator, {})
 
-    assert (cleanup is None) is wire.needs_key
-    assert bool(coordinator.get("providers")) is not wire.needs_key
+    needs_key = getattr(wire, "needs_key", True)
+    assert (cleanup is None) is needs_key
+    assert bool(coordinator.get("providers")) is not needs_key
 
 
 async def test_a_missing_sdk_names_what_to_install(
@@ -195,6 +206,8 @@ async def test_the_wizard_asks_for_the_key(wire: Wire, server: WireServer) -> No
         assert [each.env_var for each in secrets] == [wire.key_variable]
         assert info.defaults["context_window"] > info.defaults["max_output_tokens"] > 0
         assert at.provider.priority == 7
+        active = at.provider.get_model_info()
+        assert (active.id, active.context_window) == (wire.model, info.defaults["context_window"])
 
 
 async def test_a_closed_provider_can_be_closed_again(wire: Wire, server: WireServer) -> None:

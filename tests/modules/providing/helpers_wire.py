@@ -229,7 +229,10 @@ def free_url() -> str:
 
 
 class Wire(Protocol):
-    """How one vendor's API looks; each provider's tests have one."""
+    """How one vendor's API looks; each provider's tests have one.
+
+    One whose vendor does not need a key has also `needs_key = False`.
+    """
 
     module: str
     """The import name of the provider."""
@@ -237,7 +240,6 @@ class Wire(Protocol):
     sdk: str
     extra: str
     key_variable: str
-    needs_key: bool
     model: str
     required: dict[str, Any]
     """What its config needs besides a key; nothing listens there."""

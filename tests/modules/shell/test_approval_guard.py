@@ -18,6 +18,13 @@ def guarded(tmp_path: Path) -> Guarded:
     return Guarded(project)
 
 
+class Nonsense:
+    """Something of no known type, under the same name in every process."""
+
+    def __repr__(self) -> str:
+        return "nonsense"
+
+
 class Dialogue:
     """The app's approval system: picks one of the options, or fails."""
 
@@ -277,8 +284,8 @@ class Broken:
 @pytest.mark.parametrize(
     "answer",
     [
-        None, True, "yes", 1, {"approved": True}, object(), RuntimeError("key sk-1"), KeyError("x"),
-        asyncio.CancelledError(), ApprovalResponse.model_construct(approved="yes"),
+        None, True, "yes", 1, {"approved": True}, Nonsense(), RuntimeError("key sk-1"),
+        KeyError("x"), asyncio.CancelledError(), ApprovalResponse.model_construct(approved="yes"),
     ],
     ids=repr,
 )  # fmt: skip
@@ -308,7 +315,7 @@ async def test_a_provider_that_fails_or_answers_nonsense_denies(
         {"tool_name": "read_file", "tool_input": {"file_path": "a\0b"}},
         {"tool_name": "read_file", "tool_input": {"file_path": "@other:file"}},
         {"tool_name": "read_file", "tool_input": {"file_path": ["a", "/etc/passwd"]}},
-        {"tool_name": "read_file", "tool_input": {1: 2, "a": object()}},
+        {"tool_name": "read_file", "tool_input": {1: 2, "a": Nonsense()}},
     ],
     ids=repr,
 )  # fmt: skip

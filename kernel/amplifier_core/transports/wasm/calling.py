@@ -62,18 +62,20 @@ def write_bytes(payload: bytes, out: Any) -> None:
     ffi.wasmtime_component_vallist_new_uninit(ctypes.byref(items), len(payload))
     if _is_strided():
         if payload:
-            ctypes.memmove(items.data, _strided(payload), len(payload) * _STRIDE)
+            image = _strided(payload)
+            source = (ctypes.c_ubyte * len(image)).from_buffer(image)
+            ctypes.memmove(items.data, source, len(image))
         return
     for index, byte in enumerate(payload):
         items.data[index].kind = _U8
         items.data[index].of.u8 = byte
 
 
-def _strided(payload: bytes) -> bytes:
+def _strided(payload: bytes) -> bytearray:
     image = bytearray(len(payload) * _STRIDE)
     image[_KIND::_STRIDE] = bytes((_U8,)) * len(payload)
     image[_BYTE::_STRIDE] = payload
-    return bytes(image)
+    return image
 
 
 def _read_bytes(items: Any) -> bytes:
@@ -87,7 +89,7 @@ def _is_strided() -> bool:
     """Whether values lie in memory as computed above; another layout is handled one by one."""
     probe = bytes((0, 1, 127, 255))
     image = (_Val * len(probe)).from_buffer_copy(_strided(probe))
-    return _Val.of.size >= 1 and all(
+    return all(
         each.kind == _U8 and each.of.u8 == byte for each, byte in zip(image, probe, strict=True)
     )
 
