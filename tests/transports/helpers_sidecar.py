@@ -20,6 +20,8 @@ class Tool(rpc.ToolServiceServicer):
         asked = json.loads(request.input)
         if asked.get("do") == "exit":
             os._exit(3)
+        if asked.get("do") == "refuse":
+            await context.abort(grpc.StatusCode.UNAVAILABLE, "not now")
         answer = {
             "env": dict(os.environ),
             "args": sys.argv[1:],

@@ -49,8 +49,7 @@ class ModuleProcess:
 
     async def exit_code(self, patience: float) -> int | None:
         """How it ended, if it did or does within `patience` seconds."""
-        if self._process is None:
-            return None
+        assert self._process is not None
         with suppress(TimeoutError):
             async with asyncio.timeout(patience):
                 await self._process.wait()

@@ -102,7 +102,6 @@ class ProcessConnection(Connection):
         self._restarts_left = settings.restarts
         self._coordinator: Any = None
         self._host: KernelHost | None = None
-        self._is_closed = False
         self.own_environment: dict[str, str] = {}
         self._untold: list[tuple[str, dict[str, Any]]] = []
 
@@ -125,13 +124,15 @@ class ProcessConnection(Connection):
                 await self._coordinator.hooks.emit(event, data)
 
     async def _connect(self) -> None:
-        if self._is_closed:
-            raise RemoteModuleError(f"Module {self.module_id!r} has been unmounted.")
-        if self._process is None:
+        if self._process is None and not self._is_closed:
             await self._start()
-        elif await self._process.exit_code(_SECONDS_TO_NOTICE) is not None:
+        elif not self._is_closed and await self._has_died():
             await self._restart()
         await super()._connect()
+
+    async def _has_died(self) -> bool:
+        assert self._process is not None
+        return await self._process.exit_code(_SECONDS_TO_NOTICE) is not None
 
     async def _start(self) -> None:
         await self._hang_up()
@@ -185,7 +186,6 @@ class ProcessConnection(Connection):
             await channel.close()
 
     async def close(self) -> None:
-        self._is_closed = True
         try:
             await super().close()
         finally:

@@ -17,7 +17,6 @@ import grpc
 
 from ..._grpc_gen import amplifier_module_pb2 as pb
 from ..._grpc_gen import amplifier_module_pb2_grpc as rpc
-from ...module_sources import ModuleLoadError
 from ..settings import CallSettings
 from .address import Address, open_channel
 
@@ -71,6 +70,7 @@ class Connection:
         self._channel: grpc.aio.Channel | None = None
         self._stubs: dict[Any, Any] = {}
         self._settled = False
+        self._is_closed = False
         self._settling = asyncio.Lock()
 
     @property
@@ -120,8 +120,6 @@ class Connection:
             return await self._method(service, method)(request, timeout=seconds, metadata=metadata)
         except grpc.aio.AioRpcError as error:
             raise await self._failure(error, method, seconds) from None
-        except ValueError as error:
-            raise RemoteModuleError(f"{method}() cannot be sent: {error}.") from error
 
     def _method(self, service: type[Any], method: str) -> Callable[..., Any]:
         stub = self._stubs.get(service)
@@ -169,6 +167,8 @@ class Connection:
                 self._settled = True
 
     async def _connect(self) -> None:
+        if self._is_closed:
+            raise RemoteModuleError(f"Module {self.module_id!r} has been unmounted.")
         if self._channel is None or self._channel.get_state() is _SHUTDOWN:
             self._open()
         assert self._channel is not None
@@ -183,8 +183,7 @@ class Connection:
             ) from None
 
     def _open(self) -> None:
-        if self.address is None:
-            raise ModuleLoadError(f"Module {self.module_id!r} has no address.")
+        assert self.address is not None
         self._stubs.clear()
         self._channel = open_channel(self.address, self.settings, self._folder)
 
@@ -217,6 +216,7 @@ class Connection:
 
     async def close(self) -> None:
         """Say goodbye and hang up; a module that is gone or deaf is no reason to complain."""
+        self._is_closed = True
         if self._channel is None:
             return
         try:

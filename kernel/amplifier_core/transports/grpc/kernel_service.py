@@ -10,7 +10,7 @@ import json
 import logging
 import math
 from collections.abc import AsyncIterator
-from typing import Any, NoReturn
+from typing import Any
 
 import grpc
 
@@ -56,7 +56,7 @@ class KernelService(rpc.KernelServiceServicer):  # type: ignore[misc]
         try:
             return response_to_proto(await provider.complete(chat))
         except Exception as error:
-            await _fail(context, error, "Provider completion failed")
+            return await _fail(context, error, "Provider completion failed")
 
     async def CompleteWithProviderStreaming(  # noqa: N802
         self, request: Any, context: Any
@@ -103,7 +103,7 @@ class KernelService(rpc.KernelServiceServicer):  # type: ignore[misc]
                 result = _as_result(result)
             return tool_result_to_proto(result)
         except Exception as error:
-            await _fail(context, error, "Tool execution failed")
+            return await _fail(context, error, "Tool execution failed")
 
     # -- hooks ------------------------------------------------------------------------
 
@@ -189,7 +189,7 @@ class KernelService(rpc.KernelServiceServicer):  # type: ignore[misc]
         try:
             return pb.GetCapabilityResponse(found=True, value_json=json.dumps(value))
         except (TypeError, ValueError) as error:
-            await _fail(context, error, "Failed to serialize capability")
+            return await _fail(context, error, "Failed to serialize capability")
 
 
 def _tools(coordinator: Any) -> Any:
@@ -258,10 +258,8 @@ async def _parsed(context: Any, text: str, default: Any, detail: str) -> Any:
         await context.abort(_Code.INVALID_ARGUMENT, detail)
 
 
-async def _fail(context: Any, error: Exception, detail: str) -> NoReturn:
-    if isinstance(error, grpc.aio.AbortError):
-        raise error
+async def _fail(context: Any, error: Exception, detail: str) -> Any:
+    """End the call with a status; what happened is for the log alone."""
     logger.error("%s for a remote module", detail, exc_info=error)
     code = next((code for kind, code in _LLM_CODES if isinstance(error, kind)), _Code.INTERNAL)
-    await context.abort(code, detail)
-    raise error
+    return await context.abort(code, detail)
