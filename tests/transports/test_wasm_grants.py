@@ -105,6 +105,7 @@ async def test_the_last_words_of_a_component_are_in_its_error(tmp_path: Path) ->
         ({"memory_mb": "much"}, "memory_mb: Input should be a valid integer"),
         ({"env": "HOME"}, "env: Input should be a valid list"),
         ([], "unknown key 'wasm'"),
+        ({1: 2}, "has a wrong `wasm`"),
     ],
 )
 async def test_a_mistake_in_the_grants_is_an_error(tmp_path: Path, wasm: Any, told: str) -> None:

@@ -2,6 +2,8 @@
 
 import asyncio
 import os
+import subprocess
+import sys
 import threading
 import time
 from pathlib import Path
@@ -11,6 +13,7 @@ import pytest
 from amplifier_core import AmplifierSession
 from helpers_wasm import guest_dir, mounted, mounted_tool, text_dir, tool_text
 
+HERE = str(Path(__file__).parent)
 BRIEF = {"wasm": {"timeout": 0.2}}
 LOOP = "(loop $again (br $again))"
 
@@ -30,7 +33,8 @@ LOOP = "(loop $again (br $again))"
 async def test_a_hostile_tool_fails_in_one_line_and_can_be_called_again(
     tmp_path: Path, do: str, told: str
 ) -> None:
-    async with mounted_tool(guest_dir(tmp_path, "tool"), BRIEF) as tool:
+    config = BRIEF if do == "loop" else None
+    async with mounted_tool(guest_dir(tmp_path, "tool"), config) as tool:
         result = await tool.execute({"do": do})
         again = await tool.execute({"input": "still there"})
 
@@ -78,6 +82,42 @@ async def test_a_component_that_loops_while_it_comes_to_life_is_stopped(tmp_path
 
     with pytest.raises(RuntimeError, match=r"took longer than 0\.2 s"):
         await mounted(path, BRIEF)
+
+
+async def test_a_component_that_calls_itself_without_end_is_stopped(tmp_path: Path) -> None:
+    recursion = "(func $deeper (call $deeper))"
+    path = text_dir(tmp_path, tool_text(core=recursion, execute="(call $deeper)"))
+
+    async with mounted_tool(path) as tool:
+        result = await tool.execute({})
+
+    assert "call stack exhausted" in result.error["message"]
+
+
+def test_a_trap_does_not_end_a_process_that_handles_signals_itself(tmp_path: Path) -> None:
+    guest_dir(tmp_path, "tool")
+    program = """if True:
+        import asyncio, faulthandler
+        from pathlib import Path
+        from helpers_wasm import mounted_tool
+
+        async def main():
+            async with mounted_tool(Path(sys.argv[1])) as tool:
+                faulthandler.enable()
+                print((await tool.execute({"do": "trap"})).success)
+
+        asyncio.run(main())
+    """
+
+    done = subprocess.run(
+        [sys.executable, "-c", f"import sys; sys.path.append({HERE!r})\n{program}", tmp_path],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+    )
+
+    assert (done.returncode, done.stdout) == (0, "False\n"), done.stderr
 
 
 async def test_every_call_has_a_deadline_of_its_own(tmp_path: Path) -> None:

@@ -26,6 +26,9 @@ _compiling = threading.Lock()
 def engine() -> Engine:
     config = Config()
     config.epoch_interruption = True
+    # Signal handlers are lost when anyone in the process installs their own, as faulthandler
+    # does, and the next trap would then end the process.
+    config.signals_based_traps = False
     return Engine(config)
 
 

@@ -85,10 +85,10 @@ class Guest:
             is_sound = False
             try:
                 answer = opened[0].call(self._function(function), *payloads)
-                is_sound = keep
+                is_sound = keep and call.stopped is None
                 return answer
             except GuestRefusal:
-                is_sound = keep
+                is_sound = keep and call.stopped is None
                 raise
             finally:
                 # Here, because only this thread knows that the guest has come to an end.

@@ -122,7 +122,10 @@ _GO_ON = 0
     ctypes.POINTER(ffi.wasmtime_update_deadline_kind_t),
 )
 def _on_tick(context: Any, data: Any, ticks: Any, kind: Any) -> int:
-    reason = current_call().why_stop()
+    try:
+        reason = current_call().why_stop()
+    except BaseException as error:
+        reason = f"could not be timed: {error}"
     if reason is not None:
         return error_pointer(reason)
     ticks[0], kind[0] = 1, _GO_ON

@@ -69,7 +69,8 @@ def read_settings(
     granted = rest.pop("wasm", {})
     try:
         given = granted if isinstance(granted, Mapping) else {"wasm": granted}
-        return Settings(**{**asked.model_dump(exclude_unset=True), **given}), rest
+        merged = {**asked.model_dump(exclude_unset=True), **given}
+        return Settings.model_validate(merged), rest
     except ValidationError as error:
         raise ModuleValidationError(
             f"The config of module {module_id!r} has a wrong `wasm`: {problem(Settings, error)}"
