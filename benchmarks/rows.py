@@ -182,6 +182,33 @@ ROWS = (
         ),
     ),
     Row(
+        "grpc",
+        (
+            Line("gRPC tool call, beside a bare one", "of the other", 1.1, other="ours.bare_us"),
+            Line("same, beside the public loader", "for information"),
+            Line(
+                "same with 100 kB, beside a bare one",
+                "for information",
+                ours="ours.large_us",
+                other="ours.bare_large_us",
+            ),
+        ),
+    ),
+    Row(
+        "wasm-call",
+        (
+            Line("call of a tool in a component, 1 kB", "of the other", 1.0),
+            Line("same, 100 kB", "at most", 30, "ours.large_ms", "peer.large_ms", "ms"),
+        ),
+    ),
+    Row(
+        "wasm-load",
+        (
+            Line("load of a component", "for information", 0, "ours.cold_ms", "peer.cold_ms", "ms"),
+            Line("same, compiled before", "at most", 20, "ours.cached_ms", "peer.cached_ms", "ms"),
+        ),
+    ),
+    Row(
         "journal",
         (
             Line(

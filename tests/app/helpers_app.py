@@ -88,6 +88,8 @@ async def mount(coordinator, config=None):
 
 
 """
+# What a session is made of here: a stand-in for a tool, and nothing that asks or injects.
+PLAIN = "bundle: {name: plain}\ntools: [{module: tool-look}]\n"
 
 
 @dataclass(frozen=True)
@@ -121,6 +123,9 @@ class App:
         more = {"PYTHONPATH": str(self.modules), "PYTHONWARNINGS": "error", "COLUMNS": "80"}
         self.home = folder / "home"
         self.env = {**kept, **more, "AMPLIFIER_HOME": str(self.home)}
+        (self.home / "bundles").mkdir(parents=True)
+        (self.home / "bundles/plain.yaml").write_text(PLAIN)
+        (self.home / "settings.yaml").write_text("bundle: {active: plain}\n")
 
     def offer(self, module_id: str, source: str, function: str = "mount") -> None:
         """Make `source` an installed module, as far as entry points can tell."""
@@ -132,7 +137,7 @@ class App:
         line = f"[amplifier.modules]\n{module_id} = {name}:{function}\n"
         (metadata / "entry_points.txt").write_text(line)
 
-    def offer_provider(self, reply: str, module_id: str = "provider-standin") -> None:
+    def offer_provider(self, reply: str, module_id: str = "provider-mock") -> None:
         self.offer(module_id, PROVIDER + dedent(reply))
 
     def offer_tool(self, look: str) -> None:

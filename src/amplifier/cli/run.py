@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from amplifier.cli.options import durability_option
+from amplifier.cli.options import budget_of, budget_options, durability_option
 from amplifier.exits import FAILED, INTERRUPTED
 
 if TYPE_CHECKING:
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 @click.command()
 @click.argument("prompt", required=False)
+@click.option("-B", "--bundle", help="Bundle to use: a name, a path or a source that was added.")
 @click.option("-p", "--provider", help="Provider to use, as 'local' or 'provider-local'.")
 @click.option("-m", "--model", help="Model of that provider; needs --provider.")
 @click.option(
@@ -29,10 +30,12 @@ if TYPE_CHECKING:
 @click.option("--resume", metavar="ID", help="Go on in an earlier session; its id, or its name.")
 @click.option("--no-session", is_flag=True, help="Keep no log of this turn.")
 @durability_option
+@budget_options
 @click.option("--allow-partial", is_flag=True, help="Start although a module is missing.")
 @click.option("-v", "--verbose", is_flag=True, help="Show the whole log, with tracebacks.")
 def run(
     prompt: str | None,
+    bundle: str | None,
     provider: str | None,
     model: str | None,
     output_format: OutputFormat,
@@ -41,6 +44,7 @@ def run(
     durability: Durability,
     allow_partial: bool,
     verbose: bool,
+    **limits: Any,
 ) -> None:
     """Answer PROMPT, which is read from stdin if it is left out."""
     if model and not provider:
@@ -52,10 +56,13 @@ def run(
     try:
         text = prompt_text(prompt)
         # Late: the kernel and asyncio would slow down every `--help`.
+        from amplifier.bundles.planning import Untrusted
+        from amplifier.bundles.running import plan_to_run
         from amplifier.logs import log_to_stderr
-        from amplifier.plans import PlanError, default_plan
+        from amplifier.plans import PlanError
         from amplifier.sessions.commands import Recording, recording_for
         from amplifier.sessions.store import StoreError
+        from amplifier.settings.nodes import ConfigError
         from amplifier.turns import run_turn
         from amplifier.views import view_for
 
@@ -66,11 +73,20 @@ def run(
             if not no_session:
                 recording = recording_for(resume, provider, model, durability)
                 provider, model = recording.provider, recording.model
-            plan = default_plan(provider, model)
-        except (PlanError, StoreError) as error:
+            plan = plan_to_run(bundle, provider, model)
+        except (PlanError, ConfigError, Untrusted, StoreError) as error:
             view.failed(str(error))
             sys.exit(FAILED)
-        sys.exit(run_turn(plan, text, view, allow_partial=allow_partial, recording=recording))
+        sys.exit(
+            run_turn(
+                plan,
+                text,
+                view,
+                allow_partial=allow_partial,
+                recording=recording,
+                budget=budget_of(limits),
+            )
+        )
     except KeyboardInterrupt:
         sys.exit(INTERRUPTED)
 

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import asyncio
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
 from functools import wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
@@ -18,6 +17,8 @@ if TYPE_CHECKING:
     from amplifier.sessions.files import FileStore
     from amplifier.sessions.projection import State
     from amplifier.sessions.store import Durability
+
+Result = TypeVar("Result")
 
 
 @click.group()
@@ -42,6 +43,13 @@ def _told(command: Callable[..., Any]) -> Callable[..., Any]:
     return run
 
 
+def _done(work: Coroutine[Any, Any, Result]) -> Result:
+    # Late: every `--help` would wait for it.
+    import asyncio
+
+    return asyncio.run(work)
+
+
 def _print(document: Any) -> None:
     import json
 
@@ -63,7 +71,7 @@ def _loaded(wanted: str) -> tuple[FileStore, State]:
     from amplifier.sessions.loading import load
 
     store, session_id = _found(wanted)
-    return store, asyncio.run(load(store, session_id))
+    return store, _done(load(store, session_id))
 
 
 # -- going on -------------------------------------------------------------------------------
@@ -242,7 +250,7 @@ def rename(id: str, name: str) -> None:
     from amplifier.sessions.changing import rename as give_name
 
     store, session_id = _found(id)
-    asyncio.run(give_name(store, session_id, name.strip()))
+    _done(give_name(store, session_id, name.strip()))
 
 
 @session.command()
@@ -256,7 +264,7 @@ def fork(id: str, at: str | None, name: str | None, as_json: bool) -> None:
     from amplifier.sessions.changing import fork as copy
 
     store, session_id = _found(id)
-    new_id = asyncio.run(copy(store, session_id, at, name))
+    new_id = _done(copy(store, session_id, at, name))
     _print({"session_id": new_id, "forked_from": session_id}) if as_json else click.echo(new_id)
 
 
@@ -269,7 +277,7 @@ def delete(id: str, force: bool) -> None:
     store, session_id = _found(id)
     if not force:
         click.confirm(f"Remove session {session_id}?", abort=True, err=True)
-    asyncio.run(store.delete(session_id))
+    _done(store.delete(session_id))
 
 
 @session.command()
@@ -288,7 +296,7 @@ def cleanup(days: int, all_projects: bool, force: bool) -> None:
     removed = 0
     for store, session_id in old:
         try:
-            asyncio.run(store.delete(session_id))
+            _done(store.delete(session_id))
             removed += 1
         except Held as error:
             click.echo(str(error), err=True)
@@ -304,7 +312,7 @@ def import_(folder: Path, as_json: bool) -> None:
     from amplifier.sessions.importing import import_session
     from amplifier.sessions.places import store_of
 
-    new_id = asyncio.run(import_session(store_of(Path.cwd()), folder))
+    new_id = _done(import_session(store_of(Path.cwd()), folder))
     _print({"session_id": new_id}) if as_json else click.echo(new_id)
 
 
@@ -326,7 +334,7 @@ def export(id: str, shape: str, output: Path | None, no_redaction: bool) -> None
     from amplifier.sessions.redacting import exported
 
     store, session_id = _found(id)
-    text = asyncio.run(exported(store, session_id, shape, redact=not no_redaction))
+    text = _done(exported(store, session_id, shape, redact=not no_redaction))
     if output is None:
         click.echo(text, nl=False)
     else:
@@ -378,8 +386,8 @@ def replay(id: str, live_tools: bool, as_json: bool) -> None:
     from amplifier.sessions.replaying import replay as again
 
     store, session_id = _found(id)
-    records = asyncio.run(load_records(store, session_id))
-    difference = asyncio.run(again(records, live_tools=live_tools))
+    records = _done(load_records(store, session_id))
+    difference = _done(again(records, live_tools=live_tools))
     _report_difference(difference, as_json)
 
 
@@ -393,7 +401,7 @@ def diff(a: str, b: str, as_json: bool) -> None:
     from amplifier.sessions.diffing import first_difference
     from amplifier.sessions.loading import load_records
 
-    both = [asyncio.run(load_records(*_found(each))) for each in (a, b)]
+    both = [_done(load_records(*_found(each))) for each in (a, b)]
     _report_difference(first_difference(*both), as_json)
 
 
@@ -420,4 +428,4 @@ def to_test(id: str, output: Path) -> None:
     from amplifier.sessions.testing import write_test
 
     store, session_id = _found(id)
-    click.echo(str(asyncio.run(write_test(store, session_id, output))))
+    click.echo(str(_done(write_test(store, session_id, output))))

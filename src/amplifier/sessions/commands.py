@@ -5,9 +5,11 @@ from __future__ import annotations
 import asyncio
 import sys
 from dataclasses import dataclass
+from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from amplifier.budget import Budget
 from amplifier.output import note
 from amplifier.sessions import live
 from amplifier.sessions.files import FileStore
@@ -31,13 +33,23 @@ class Recording:
     session_id: str | None = None
     state: State | None = None
 
-    def session(self, plan: dict[str, Any]) -> live.RecordedSession:
-        is_resumed = self.state is not None
-        session = live.RecordedSession(plan, session_id=self.session_id, is_resumed=is_resumed)
+    def session(self, plan: dict[str, Any], approval_system: Any = None) -> live.RecordedSession:
+        session = live.RecordedSession(
+            plan,
+            session_id=self.session_id,
+            is_resumed=self.state is not None,
+            approval_system=approval_system,
+        )
         options = {"provider": self.provider, "model": self.model}
         facts = {"working_dir": str(Path.cwd()), "options": options}
         session.recording = live.Recording(self.store, facts, self.state)
         return session
+
+    def count_earlier(self, budget: Budget) -> None:
+        """What was spent before counts: a restart is no way around a limit."""
+        if self.state is not None:
+            budget.spent.tokens = self.state.input_tokens + self.state.output_tokens
+            budget.spent.cost = self.state.cost or Decimal(0)
 
     async def bring_back(self, session: Any) -> None:
         """Give a session that goes on its past, and tell the user what was lost."""

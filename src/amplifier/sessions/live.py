@@ -12,6 +12,7 @@ from typing import Any
 from amplifier_core import AmplifierSession
 from amplifier_core import __version__ as kernel_version
 
+from amplifier.budget import Budget
 from amplifier.sessions import events
 from amplifier.sessions.files import FileStore
 from amplifier.sessions.journal import Journal
@@ -40,15 +41,23 @@ class RecordedSession(AmplifierSession):
 
     recording: Recording | None = None
     recorder: Recorder | None = None
+    budget: Budget | None = None
     _opening: asyncio.Lock | None = None
 
     def fork(
         self, config: dict[str, Any] | None = None, session_id: str | None = None, **options: Any
     ) -> AmplifierSession:
         child = super().fork(config, session_id, **options)
+        if self.budget is not None and isinstance(child, RecordedSession):
+            child.limit(self.budget)
         if self.recording is not None and isinstance(child, RecordedSession):
             child.recording = Recording(self.recording.store, dict(self.recording.facts))
         return child
+
+    def limit(self, budget: Budget) -> None:
+        """Let this session and its children spend no more than `budget`."""
+        self.budget = budget
+        budget.attach(self)
 
     async def initialize(self) -> None:
         if self.recording is None or self.initialized or self._is_initializing_here():

@@ -1,0 +1,1 @@
+"""Bundles: files that say what a session is made of, composed into a mount plan."""

@@ -1,0 +1,128 @@
+"""What several commands share: options for scopes and output, and errors in words."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
+
+import click
+
+if TYPE_CHECKING:
+    from amplifier.settings.places import Scope
+
+P = ParamSpec("P")
+R = TypeVar("R")
+Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
+
+
+@dataclass(frozen=True)
+class Scoped:
+    """A scope that was chosen, and its settings file."""
+
+    scope: Scope
+    file: Path
+
+
+def scope_options(default: Scope) -> Decorator:
+    """`--global`, `--project`, `--local` and `--scope`, handed on as `scope: Scoped`."""
+
+    def decorate(command: Callable[..., Any]) -> Callable[..., Any]:
+        @functools.wraps(command)
+        def with_scope(*args: Any, **kwargs: Any) -> Any:
+            flags = [each for each in ("global", "project", "local") if kwargs.pop(f"_{each}")]
+            named = kwargs.pop("_scope")
+            chosen = {*flags, *([named] if named else [])}
+            if len(chosen) > 1:
+                raise click.UsageError(f"Choose one scope, not {' and '.join(sorted(chosen))}.")
+            return command(*args, scope=_scoped(next(iter(chosen), default)), **kwargs)
+
+        for flag, text in (
+            ("local", "In .amplifier/settings.local.yaml, for you in this project."),
+            ("project", "In .amplifier/settings.yaml, for all who work on this project."),
+            ("global", "In your own settings.yaml, for all projects."),
+        ):
+            option = click.option(f"--{flag}", f"_{flag}", is_flag=True, help=text)
+            with_scope = option(with_scope)
+        choice = click.Choice(["global", "project", "local"])
+        help_text = f"The same by name. Default: {default}."
+        return click.option("--scope", "_scope", type=choice, help=help_text)(with_scope)
+
+    return decorate
+
+
+def _scoped(scope: Any) -> Scoped:
+    from amplifier.settings.places import NoProject, settings_file
+
+    try:
+        return Scoped(scope, settings_file(scope))
+    except NoProject as error:
+        raise Failure(str(error)) from error
+
+
+def format_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """`--format text|json`, and `--json` for the same."""
+
+    @functools.wraps(command)
+    def with_format(*args: Any, **kwargs: Any) -> Any:
+        as_json = kwargs.pop("_json") or kwargs.pop("_format") == "json"
+        kwargs.pop("_format", None)
+        return command(*args, as_json=as_json, **kwargs)
+
+    text = "Print a single JSON document."
+    with_format = click.option("--json", "_json", is_flag=True, help=text)(with_format)
+    choice = click.Choice(["text", "json"])
+    return click.option("--format", "_format", type=choice, help="The same by name.")(with_format)
+
+
+def failing_in_words(command: Callable[P, R]) -> Callable[P, R]:
+    """What we raise ourselves is shown as a sentence; a traceback means a defect of ours."""
+
+    @functools.wraps(command)
+    def guarded(*args: P.args, **kwargs: P.kwargs) -> R:
+        try:
+            return command(*args, **kwargs)
+        except (click.ClickException, BrokenPipeError):
+            raise
+        except OSError as error:
+            raise _failure(f"{error}. Check the path and its permissions.") from error
+        except Exception as error:
+            if type(error).__module__.partition(".")[0] not in ("amplifier", "amplifier_core"):
+                raise
+            raise _failure(str(error)) from error
+
+    return guarded
+
+
+def _failure(text: str) -> Failure:
+    from amplifier.secrets import masked
+
+    return Failure(masked(text))
+
+
+class Failure(click.ClickException):
+    """A sentence on stderr, without codes that would steer the terminal, and exit code 1."""
+
+    def show(self, file: Any = None) -> None:
+        from amplifier.output import note
+
+        note(self.message)
+
+
+def echo_json(value: Any) -> None:
+    import json
+
+    click.echo(json.dumps(value, indent=2, ensure_ascii=False, default=str))
+
+
+def agree(question: str, yes: bool) -> None:
+    """Go on only if the person agrees; without a person there has to be --yes."""
+    import sys
+
+    if yes:
+        return
+    if not sys.stdin.isatty():
+        raise Failure("Nobody is here to be asked. Read what is above, then use --yes.")
+    click.confirm(question, abort=True)
