@@ -12,6 +12,7 @@ PROMPT ?= Which files are here?
 SEED := $(or $(SEED),$(shell date +%s))
 REPORTS := $(CURDIR)/.cache/coverage
 FRAMEWORK := .cache/semantic-kernel
+AIMOCK := .cache/aimock
 COVERAGE := COVERAGE_FILE=$(REPORTS)/data $(BIN)/python -m coverage
 
 # $(call venv,FOLDER): make a virtual environment, also where Python comes without ensurepip.
@@ -58,6 +59,9 @@ model: .venv/model ## fetch that model (130 MB)
 test: lint ## every check and every test, with the coverage gate
 	@$(MAKE) .peer/ready || echo 'No public kernel to be had: the tests that compare with it are skipped.'
 	@$(MAKE) tools
+	@$(BIN)/python scripts/python_component.py > /dev/null \
+		|| echo 'No component could be built from Python: the tests that run it are skipped.'
+	@$(MAKE) aimock || echo 'No aimock to be had: the tests that ask for its opinion are skipped.'
 	@$(MAKE) .venv/model .island/model || echo 'No model to be had: the tests that run it are skipped.'
 	@rm -rf $(REPORTS) && mkdir -p $(REPORTS)
 	@echo "Tests run in random order; \`make test SEED=$(SEED)\` repeats this one."
@@ -68,7 +72,7 @@ test: lint ## every check and every test, with the coverage gate
 	@$(MAKE) islands
 
 # Programs that some tests run, with the Debian packages they are in.
-TOOLS := git=git rg=ripgrep
+TOOLS := git=git rg=ripgrep tmux=tmux
 
 .PHONY: tools
 tools:
@@ -77,6 +81,15 @@ tools:
 	test -z "$$missing" || { apt-get update -qq \
 		&& DEBIAN_FRONTEND=noninteractive apt-get install -qq -y $$missing; } > /dev/null 2>&1 \
 		|| echo "Not to be had:$$missing. The tests that need them are skipped."
+
+# A server that speaks like the vendors, and that somebody else wrote (12 MB; needs npm).
+.PHONY: aimock
+aimock: $(AIMOCK)/ready
+
+$(AIMOCK)/ready:
+	@mkdir -p $(AIMOCK)
+	@npm install --silent --no-fund --no-audit --prefix $(AIMOCK) @copilotkit/aimock@1.43.0
+	@touch $@
 
 .PHONY: islands
 islands: .venv/ready .island/ready ## test each bundled module alone with the kernel (ISLANDS='loops mock')
@@ -96,6 +109,10 @@ lint: .venv/ready
 .PHONY: differential
 differential: .venv/ready .peer/ready ## compare what this kernel and the public one do
 	@$(BIN)/python -m pytest -n $(WORKERS) tests/differential
+
+.PHONY: crash
+crash: .venv/ready ## recover a session from more than 10,000 crashes, in minutes
+	@$(BIN)/python tests/sessions/helpers_crashing.py --all
 
 .PHONY: bench
 bench: .venv/ready .peer/ready ## compare with the public kernel, in minutes (a look: BENCH=--quick)
@@ -135,7 +152,7 @@ SDKS = $(shell $(PYTHON) -c 'import tomllib; \
 
 .peer/ready: | .venv/ready
 	$(call venv,.peer)
-	$(call install,.peer,amplifier-core==2.0.2 pluggy)
+	$(call install,.peer,amplifier-core==2.0.2 grpcio pluggy protobuf)
 
 # A framework with a tool loop of its own, for one line of the benchmarks (400 MB).
 $(FRAMEWORK)/ready: | .venv/ready

@@ -157,6 +157,21 @@ ROWS = (
         ),
     ),
     Row(
+        "first-chunk",
+        (
+            Line("first chunk, beyond a bare SDK call", "at most", 20, "ours.over_ms", unit="ms"),
+            Line(
+                "same, beside the whole bare call",
+                "for information",
+                0,
+                "ours.turn_ms",
+                "ours.bare_ms",
+                "ms",
+            ),
+        ),
+        sides=("ours",),
+    ),
+    Row(
         "context-add",
         (
             Line("2,000 messages into a context", "for information", 0, "ours.ms", "peer.ms", "ms"),
@@ -180,6 +195,62 @@ ROWS = (
             Line("request from 10,000 messages", "at most", 1, "ours.ms", "peer.ms", "ms"),
             Line("same, validated", "at most", 1, "ours.valid_ms", "peer.valid_ms", "ms"),
         ),
+    ),
+    Row(
+        "grpc",
+        (
+            Line("gRPC tool call, beside a bare one", "of the other", 1.1, other="ours.bare_us"),
+            Line("same, beside the public loader", "for information"),
+            Line(
+                "same with 100 kB, beside a bare one",
+                "for information",
+                ours="ours.large_us",
+                other="ours.bare_large_us",
+            ),
+        ),
+    ),
+    Row(
+        "wasm-call",
+        (
+            Line("call of a tool in a component, 1 kB", "of the other", 1.0),
+            Line("same, 100 kB", "at most", 30, "ours.large_ms", "peer.large_ms", "ms"),
+        ),
+    ),
+    Row(
+        "wasm-load",
+        (
+            Line("load of a component", "for information", 0, "ours.cold_ms", "peer.cold_ms", "ms"),
+            Line("same, compiled before", "at most", 20, "ours.cached_ms", "peer.cached_ms", "ms"),
+        ),
+    ),
+    Row(
+        "journal",
+        (
+            Line(
+                "step in a session log, beside bare syncs",
+                "of the other",
+                1.5,
+                "ours.full_us",
+                "ours.bare_us",
+            ),
+            Line("same, relaxed", "at most", 50, "ours.relaxed_us"),
+        ),
+        sides=("ours",),
+    ),
+    Row(
+        "resume",
+        (
+            Line("resume of 10,000 messages of 4 kB", "at most", 300, "ours.ms", unit="ms"),
+            Line(
+                "size of its log, times the content",
+                "at most",
+                1.3,
+                "ours.times_content",
+                unit="x",
+            ),
+        ),
+        sides=("ours",),
+        max_rounds=3,
     ),
     Row(
         "cli",

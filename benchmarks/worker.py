@@ -29,9 +29,15 @@ ROWS = {
     "hooked-turn": "measure_turns:hooked_turn",
     "concurrency": "measure_turns:concurrency",
     "stream": "measure_turns:stream",
+    "first-chunk": "measure_providers:first_chunk",
     "context-add": "measure_contexts:adding",
     "context-compact": "measure_contexts:compacting",
     "context-ask": "measure_contexts:asking",
+    "grpc": "measure_transports:grpc_tool_call",
+    "wasm-call": "measure_wasm:calls",
+    "wasm-load": "measure_wasm:loads",
+    "journal": "measure_journal:journal",
+    "resume": "measure_journal:resuming",
     "import": "measure_processes:import_time",
     "cli": "measure_processes:command_line",
     "exit": "measure_processes:clean_exit",
@@ -47,6 +53,7 @@ BUNDLED = {
     "loop-basic": "amplifier_modules.loops.basic:mount",
     "loop-streaming": "amplifier_modules.loops.streaming:mount",
     "context-simple": "amplifier_modules.contexts.simple:mount",
+    "provider-openai": "amplifier_modules.provider_openai.provider:mount",
 }
 SOURCE = Path(__file__).resolve().parents[1] / "src"
 

@@ -5,8 +5,10 @@ One file of aliases, kept so that importers of `amplifier_core._engine` go on wo
 
 from __future__ import annotations
 
+import importlib
 import json
 from dataclasses import KW_ONLY, dataclass
+from typing import Any
 
 from . import __version__, capabilities, events
 from .cancellation import CancellationToken as RustCancellationToken
@@ -38,6 +40,25 @@ __all__ = [
     *events.__all__,
     *capabilities.__all__,
 ]
+
+_IN_TRANSPORTS = {
+    **dict.fromkeys(("proto_chat_request_to_json", "json_to_proto_chat_response"), ".grpc.chat"),
+    "resolve_module": ".describe",
+    **dict.fromkeys(("load_and_mount_wasm", "load_wasm_from_path"), ".wasm.engine_names"),
+    **{
+        f"Wasm{kind}": ".wasm"
+        for kind in ("Tool", "Provider", "Hook", "Context", "Orchestrator", "Approval")
+    },
+}
+"""Names that need an extra, and where they are."""
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _IN_TRANSPORTS:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    home = importlib.import_module(f".transports{_IN_TRANSPORTS[name]}", __package__)
+    return getattr(home, name)
+
 
 _ERROR_WORDS = (
     ("context_length", ("context length", "too many tokens", "maximum context")),

@@ -16,7 +16,7 @@ DEFAULT_MOUNT_TIMEOUT = 60.0
 LONGEST_MOUNT_TIMEOUT = 1e9
 _DEFAULT_MODULES: dict[Kind, str] = {"orchestrator": "loop-basic", "context": "context-simple"}
 _LISTED: tuple[Kind, ...] = ("provider", "tool", "hook")
-_ENTRY_KEYS = {"module", "source", "config", "instance_id"}
+_ENTRY_KEYS = {"module", "source", "config", "instance_id", "isolation"}
 # Settings of the session that are numbers: of which type, and how small they may be.
 _NUMBERS: dict[str, tuple[type, float]] = {
     "injection_size_limit": (int, 0),

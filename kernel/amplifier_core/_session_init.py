@@ -115,7 +115,12 @@ class _Startup:
             coordinator.loader.enqueue_on_session_ready(*ready)
 
     async def _load_and_call(self, entry: Entry, before: Mounting) -> tuple[Any, Any]:
-        mount = await self.coordinator.loader.load(
+        loader = self.coordinator.loader
+        if entry.raw.get("isolation"):
+            from .transports.isolation import Apart
+
+            loader = Apart(entry, loader)
+        mount = await loader.load(
             entry.module, entry.config, source_hint=entry.source, coordinator=self.coordinator
         )
         # What our own loader bound need not look at the coordinator once more.
@@ -139,9 +144,7 @@ class _Startup:
                 await _in_time(ready(coordinator), self.timeout, failure)
             except Exception as error:
                 text = _safe_exception_str(error)
-                logger.warning(
-                    "on_session_ready for '%s' raised: %s", module_id, text, exc_info=error
-                )
+                logger.warning("on_session_ready of '%s': %s", module_id, text, exc_info=error)
                 payload = {"module_id": module_id, "error": text}
                 await coordinator.hooks.emit(MODULE_ON_SESSION_READY_FAILED, payload)
         coordinator.loader.clear_on_session_ready_queue()
@@ -150,9 +153,8 @@ class _Startup:
         text = _safe_exception_str(error)
         logger.warning("Failed to load %s '%s': %s", entry.kind, entry.module, text, exc_info=error)
         payload = {"module_type": entry.kind, "module_id": entry.module, "error": text}
-        payload["reason_code"] = module_failure_reason(error)
-        if entry.instance_id is not None:
-            payload["instance_id"] = entry.instance_id
+        named = {} if entry.instance_id is None else {"instance_id": entry.instance_id}
+        payload |= {"reason_code": module_failure_reason(error), **named}
         status = getattr(self.coordinator.session, "status", None)
         if isinstance(status, SessionStatus):
             failed = {**payload, "entry": entry.where}
@@ -228,9 +230,8 @@ async def _settle_provider(
 
 
 def _fork_payload(config: dict[str, Any], session_id: str, parent_id: str) -> dict[str, Any]:
-    payload = {"parent": parent_id, "session_id": session_id, "child_id": session_id}
-    if (config.get("session") or {}).get("raw"):
-        return with_metadata(config, {**payload, "raw": redact_secrets(config)})
+    raw = {"raw": redact_secrets(config)} if (config.get("session") or {}).get("raw") else {}
+    payload = {"parent": parent_id, "session_id": session_id, "child_id": session_id, **raw}
     return with_metadata(config, payload)
 
 

@@ -40,8 +40,6 @@ ANY_EVENT = "*"
 COUNTED_EVENTS = frozenset(
     {events.PROMPT_SUBMIT, events.PROVIDER_RESPONSE, events.TOOL_POST, events.TOOL_ERROR}
 )
-# One membership test keeps the price of an ordinary event low.
-_SPECIAL = CORRELATED_EVENTS | COUNTED_EVENTS
 
 _order = attrgetter("priority", "serial")
 # One lock for all registries: they change rarely, and sessions are many.
@@ -209,8 +207,11 @@ class HookRegistry:
             The strongest answer: deny, then the first ask_user, then the injections in
             order, otherwise continue, carrying the data as last modified.
         """
-        if event in _SPECIAL:
-            data = self._correlate(event, data)
+        if event in COUNTED_EVENTS:
+            if self._tap is not None:
+                self._tap(event, data)
+        elif event in CORRELATED_EVENTS and isinstance(data, dict):
+            data = _correlated(event, data)
         chain = self._chains.get(event, self._for_any)
         if chain:
             return self._dispatch(event, data, chain)
@@ -218,22 +219,14 @@ class HookRegistry:
             data = _plain(data)
         return _answer(_continue_with(data if isinstance(data, dict) else {}))
 
-    def _correlate(self, event: str, data: Any) -> Any:
-        """Stamp the request id of a model call, and let the session count."""
-        if event in CORRELATED_EVENTS and isinstance(data, dict):
-            given = data.get(REQUEST_ID_FIELD)
-            explicit = given if isinstance(given, str) and given else None
-            request_id = resolve_request_id(event, explicit)
-            if request_id is not None:
-                data = {**data, REQUEST_ID_FIELD: request_id}
-        if self._tap is not None and event in COUNTED_EVENTS:
-            self._tap(event, data)
-        return data
-
     async def _dispatch(
         self, event: str, data: Any, chain: tuple[_Registration, ...]
     ) -> HookResult:
-        data, modified = self._completed(data), False
+        if data.__class__ is not dict:
+            data = _plain(data)
+        if isinstance(data, dict):
+            data = {**self._defaults, **data, "timestamp": _timestamp()}
+        modified = False
         answers: Answers | None = None
         task, wishes, request_id = None, 0, in_flight.get()
         for hook in chain:
@@ -277,13 +270,6 @@ class HookRegistry:
             in_flight.set(request_id)  # a model call that a handler made is over, or its own
         return outcome
 
-    def _completed(self, data: Any) -> Any:
-        """The data with default fields and timestamp; what has no fields stays as it is."""
-        data = _plain(data)
-        if not isinstance(data, dict):
-            return data
-        return {**self._defaults, **data, "timestamp": _timestamp()}
-
     async def emit_and_collect(
         self, event: str, data: Any, timeout: float | None = 1.0
     ) -> list[dict[str, Any]]:
@@ -320,6 +306,13 @@ class HookRegistry:
 
     def _registered_since(self, serial: int) -> list[_Registration]:
         return [each for each in self._all() if each.serial > serial]
+
+
+def _correlated(event: str, data: dict[str, Any]) -> dict[str, Any]:
+    """The data with the id of the model call that the event belongs to."""
+    given = data.get(REQUEST_ID_FIELD)
+    request_id = resolve_request_id(event, given if isinstance(given, str) else None)
+    return data if request_id is None else {**data, REQUEST_ID_FIELD: request_id}
 
 
 def _timestamp() -> str:

@@ -110,13 +110,14 @@ class ToolResult(LazyModel, hide_input_in_errors=True, validate_assignment=True)
 
     def get_serialized_output(self) -> str:
         """The text that goes to the model: JSON for dicts and lists, safe characters only."""
-        if self.output is None:
+        output = self.output
+        if output is None:
             if self.success:
                 return "Success"
             return f"Error: {self._error_message() if self.error else 'Failed'}"
-        if isinstance(self.output, dict | list):
-            return _sanitize_for_llm(json.dumps(self.output, default=_json_default))
-        return _sanitize_for_llm(str(self.output))
+        if isinstance(output, (dict, list)):
+            output = json.dumps(output, default=_json_default)
+        return _sanitize_for_llm(str(output))
 
     def safe_hook_presentation(self) -> dict[str, Any]:
         """A dict for events, with a notice in place of each image's bytes."""
@@ -218,8 +219,13 @@ def _fill(result: HookResult, action: str, data: Any, fields_set: set[str]) -> N
 
 def _continue_with(data: dict[str, Any] | None) -> HookResult:
     """`HookResult(action="continue", data=data)` that holds `data` itself; events end in it."""
-    result = HookResult.__new__(HookResult)
-    _fill(result, "continue", data, {"action", "data"})
+    values = _DEFAULTS.copy()
+    values["data"], values["context_injections"], values["user_messages"] = data, [], []
+    result = object.__new__(HookResult)
+    _set_values(result, values)
+    _set_fields_set(result, {"action", "data"})
+    _set_extra(result, None)
+    _set_private(result, None)
     return result
 
 

@@ -22,6 +22,11 @@ class Output:
         self._stream = _taken_stdout()
         self.is_closed = self._stream is None
 
+    @property
+    def is_seen(self) -> bool:
+        """Whether it leads to a terminal, where stderr is read too."""
+        return self._stream is not None and self._stream.isatty()
+
     def write(self, text: str) -> None:
         if self._stream is None or self.is_closed:
             return

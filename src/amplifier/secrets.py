@@ -10,9 +10,14 @@ SHORTEST = 8
 _NAMES_OF_SECRETS = re.compile(r"(?:^|_)(?:APIKEY|KEY|TOKEN|SECRET|PASSWORD|PASSWD|CREDENTIALS?)$")
 
 
+def is_name_of_secret(name: str) -> bool:
+    """Whether what goes by this name is nobody else's business."""
+    return _NAMES_OF_SECRETS.search(name.upper()) is not None
+
+
 def masked(text: str) -> str:
     """`text` without the values of environment variables that are named like secrets."""
     for name, value in os.environ.items():
-        if len(value) >= SHORTEST and value in text and _NAMES_OF_SECRETS.search(name.upper()):
+        if len(value) >= SHORTEST and value in text and is_name_of_secret(name):
             text = text.replace(value, MASK)
     return text

@@ -3,27 +3,44 @@
 from __future__ import annotations
 
 import asyncio
-from typing import Any
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING, Any
 
 from amplifier_core import AmplifierSession
 
+from amplifier.asking import person_at_terminal
 from amplifier.bundles.running import equip, instruct
 from amplifier.exits import DONE, FAILED, INTERRUPTED
 from amplifier.interrupts import watched_interrupts
 from amplifier.output import note
 from amplifier.plans import PlanError, what_it_needs
 from amplifier.secrets import masked
+from amplifier.sessions.live import RecordedSession
 from amplifier.views import View
+
+if TYPE_CHECKING:
+    from amplifier.asking import PersonAtTerminal
+    from amplifier.budget import Budget
+    from amplifier.sessions.commands import Recording
 
 
 class Interrupted(Exception):
     """The turn was asked to stop, and did."""
 
 
-def run_turn(plan: dict[str, Any], prompt: str, view: View, *, allow_partial: bool) -> int:
-    """Run `prompt` in a new session; the result is the exit code."""
+def run_turn(
+    plan: dict[str, Any],
+    prompt: str,
+    view: View,
+    *,
+    allow_partial: bool,
+    recording: Recording | None = None,
+    budget: Budget | None = None,
+) -> int:
+    """Run `prompt` in a session that is recorded if that is asked for; the exit code."""
     try:
-        return asyncio.run(_run(plan, prompt, view, allow_partial))
+        return asyncio.run(_run(plan, prompt, view, allow_partial, recording, budget))
     except (KeyboardInterrupt, asyncio.CancelledError):
         view.failed("Interrupted.")
         return INTERRUPTED
@@ -32,26 +49,37 @@ def run_turn(plan: dict[str, Any], prompt: str, view: View, *, allow_partial: bo
         return FAILED
 
 
-async def _run(plan: dict[str, Any], prompt: str, view: View, allow_partial: bool) -> int:
+async def _run(
+    plan: dict[str, Any],
+    prompt: str,
+    view: View,
+    allow_partial: bool,
+    recording: Recording | None,
+    budget: Budget | None,
+) -> int:
     try:
-        answer = await _answer(plan, prompt, view, allow_partial)
+        answer = await _answer(plan, prompt, view, allow_partial, recording, budget)
     except Interrupted:
         view.failed("Interrupted.")
         return INTERRUPTED
     except Exception as error:
-        view.failed(_in_words(error))
+        view.failed(in_words(error))
         return FAILED
     view.answered(answer)
     return FAILED if view.output.is_closed else DONE
 
 
-async def _answer(plan: dict[str, Any], prompt: str, view: View, allow_partial: bool) -> str:
+async def _answer(
+    plan: dict[str, Any],
+    prompt: str,
+    view: View,
+    allow_partial: bool,
+    recording: Recording | None,
+    budget: Budget | None,
+) -> str:
     with watched_interrupts() as interrupts:
-        session = AmplifierSession(plan)
-        await equip(session)
-        async with session:
-            await instruct(session)
-            _check_parts(session, allow_partial)
+        person = person_at_terminal()
+        async with open_session(plan, recording, budget, person, allow_partial) as session:
             view.attach(session)
             token = interrupts.cancellation = session.coordinator.cancellation
             answer = await session.execute(prompt)
@@ -60,7 +88,38 @@ async def _answer(plan: dict[str, Any], prompt: str, view: View, allow_partial: 
             return answer
 
 
-def _check_parts(session: AmplifierSession, allow_partial: bool) -> None:
+@asynccontextmanager
+async def open_session(
+    plan: dict[str, Any],
+    recording: Recording | None,
+    budget: Budget | None,
+    person: PersonAtTerminal | None,
+    allow_partial: bool,
+) -> AsyncIterator[AmplifierSession]:
+    """A session that is ready: complete, instructed, with its past, recorded and limited."""
+    session = _new_session(plan, recording, person)
+    if budget is not None:
+        if recording is not None:
+            recording.count_earlier(budget)
+        session.limit(budget)
+    await equip(session)
+    async with session:
+        await instruct(session)
+        check_parts(session, allow_partial)
+        if recording is not None:
+            await recording.bring_back(session)
+        yield session
+
+
+def _new_session(
+    plan: dict[str, Any], recording: Recording | None, person: PersonAtTerminal | None
+) -> RecordedSession:
+    if recording is None:
+        return RecordedSession(plan, approval_system=person)
+    return recording.session(plan, approval_system=person)
+
+
+def check_parts(session: AmplifierSession, allow_partial: bool) -> None:
     failed = session.status.failed_modules or []
     parts = "; ".join(f"{each['module_id']!r}: {each['error']}" for each in failed)
     missing = f"Not everything could be loaded: {parts.removesuffix('.')}."
@@ -69,13 +128,16 @@ def _check_parts(session: AmplifierSession, allow_partial: bool) -> None:
             raise PlanError(f"{missing} Without a provider nobody can answer.")
         module = session.config["providers"][0]["module"]
         raise PlanError(f"Provider {module!r} cannot be used. {what_it_needs(module)}")
+    if any(each["module_type"] == "hook" for each in failed):
+        # It may be the one that guards the others.
+        raise PlanError(f"{missing} Nothing is run without its hooks.")
     if failed and not allow_partial:
         raise PlanError(f"{missing} Use --allow-partial to start without.")
     if failed:
         note(missing)
 
 
-def _in_words(error: Exception) -> str:
+def in_words(error: Exception) -> str:
     """The message; for errors that were not written for people, with what kind it is."""
     text = masked(str(error))
     is_ours = type(error).__module__.partition(".")[0] in ("amplifier", "amplifier_core")

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Iterable, Mapping
 from difflib import get_close_matches
+from fnmatch import fnmatchcase
 from typing import Any, Self
 
 from pydantic import BaseModel, ConfigDict, ValidationError
@@ -41,3 +43,30 @@ def _problem(settings: type[Settings], error: Any) -> str:
     known = ", ".join(settings.model_fields) or "none"
     advice = f"Did you mean {near[0]!r}?" if near else f"Known keys: {known}."
     return f"there is no key {key!r}. {advice}"
+
+
+PROTECTED_PATHS = (
+    ".amplifier/hooks",
+    ".amplifier/settings*.yaml",
+    ".amplifier/bundles",
+    ".amplifier/modules",
+    ".git/hooks",
+    ".git/config*",
+    ".git/modules/*/hooks",
+    ".git/modules/*/config*",
+)
+"""The default of the key `protected_paths`: files that decide which programs are run later."""
+
+
+def protecting(path: str, patterns: Iterable[str]) -> str | None:
+    """The pattern that protects `path`: it names the path, or a folder above it, anywhere.
+
+    Case does not count, because some file systems find `.GIT/Hooks` under either name.
+    """
+    parts = [each for each in re.split(r"[\\/]+", path.lower()) if each not in ("", ".")]
+    for pattern in patterns:
+        wanted = [each for each in pattern.lower().split("/") if each]
+        for start in range(len(parts) - len(wanted) + 1):
+            if all(map(fnmatchcase, parts[start:], wanted)):
+                return pattern
+    return None

@@ -121,9 +121,8 @@ class App:
         self.work.mkdir()
         kept = {k: v for k, v in os.environ.items() if not k.startswith(KEYS)}
         more = {"PYTHONPATH": str(self.modules), "PYTHONWARNINGS": "error", "COLUMNS": "80"}
-        more["AMPLIFIER_HOME"] = str(folder / "home")
-        self.env = {**kept, **more}
         self.home = folder / "home"
+        self.env = {**kept, **more, "AMPLIFIER_HOME": str(self.home)}
         (self.home / "bundles").mkdir(parents=True)
         (self.home / "bundles/plain.yaml").write_text(PLAIN)
         (self.home / "settings.yaml").write_text("bundle: {active: plain}\n")
@@ -138,7 +137,7 @@ class App:
         line = f"[amplifier.modules]\n{module_id} = {name}:{function}\n"
         (metadata / "entry_points.txt").write_text(line)
 
-    def offer_provider(self, reply: str, module_id: str = "provider-standin") -> None:
+    def offer_provider(self, reply: str, module_id: str = "provider-mock") -> None:
         self.offer(module_id, PROVIDER + dedent(reply))
 
     def offer_tool(self, look: str) -> None:

@@ -22,7 +22,7 @@ ENDLESS = """
 
 async def test_the_first_ctrl_c_lets_the_step_finish(app: App) -> None:
     app.offer_provider(STEP_BY_STEP)
-    running = await app.start("run", "-p", "standin", "Hello")
+    running = await app.start("run", "-p", "mock", "Hello")
     await running.told("step 1")
 
     running.interrupt()
@@ -38,7 +38,7 @@ async def test_the_first_ctrl_c_lets_the_step_finish(app: App) -> None:
 
 async def test_the_second_ctrl_c_ends_the_turn_at_once(app: App) -> None:
     app.offer_provider(ENDLESS)
-    running = await app.start("run", "-p", "standin", "Hello")
+    running = await app.start("run", "-p", "mock", "Hello")
     await running.told("asked")
 
     running.interrupt()
@@ -52,7 +52,7 @@ async def test_the_second_ctrl_c_ends_the_turn_at_once(app: App) -> None:
 
 async def test_an_interrupted_turn_is_a_document_too(app: App) -> None:
     app.offer_provider(ENDLESS)
-    running = await app.start("run", "-p", "standin", "Hello", "--output-format", "json")
+    running = await app.start("run", "-p", "mock", "Hello", "--output-format", "json")
     await running.told("asked")
 
     running.interrupt()
@@ -72,7 +72,7 @@ async def test_before_the_turn_there_is_no_step_to_wait_for(app: App) -> None:
             await asyncio.sleep(600)
         """
     )
-    running = await app.start("run", "-p", "standin", "Hello")
+    running = await app.start("run", "-p", "mock", "Hello")
     await running.told("mounting\n")
 
     running.interrupt()
@@ -83,7 +83,7 @@ async def test_before_the_turn_there_is_no_step_to_wait_for(app: App) -> None:
 
 async def test_while_modules_are_imported_ctrl_c_ends_the_program(app: App) -> None:
     app.offer_provider('tell("importing")\ntime.sleep(600)\n')
-    running = await app.start("run", "-p", "standin", "Hello")
+    running = await app.start("run", "-p", "mock", "Hello")
     await running.told("importing\n")
 
     running.interrupt()
@@ -99,7 +99,7 @@ async def test_while_modules_are_imported_ctrl_c_ends_the_program(app: App) -> N
 )
 async def test_a_module_that_blocks_cannot_keep_the_process(app: App, blocking: str) -> None:
     app.offer_provider(f"async def reply(number, request):\n    tell('asked')\n    {blocking}\n")
-    running = await app.start("run", "-p", "standin", "Hello")
+    running = await app.start("run", "-p", "mock", "Hello")
     await running.told("asked")
 
     running.interrupt()

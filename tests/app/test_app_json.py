@@ -7,7 +7,7 @@ import pytest
 from helpers_app import App, Ended
 
 
-def run(app: App, provider: str = "standin", *more: str, **env: str) -> Ended:
+def run(app: App, provider: str = "mock", *more: str, **env: str) -> Ended:
     return app.run("run", "-p", provider, "--output-format", "json", "Hello", *more, **env)
 
 
@@ -85,7 +85,7 @@ def test_a_cleanup_that_fails_adds_no_second_document(app: App) -> None:
             return says("Done.")
 
         async def mount(coordinator, config=None):
-            await coordinator.mount("providers", Standin(), name="standin")
+            await coordinator.mount("providers", Standin(), name="mock")
 
             def cleanup():
                 raise RuntimeError("stuck")

@@ -147,7 +147,7 @@ def test_a_session_without_one_of_its_modules_is_not_started(app: App) -> None:
     app.offer_provider(ANSWERS)
     app.offer("tool-look", FAILS)
 
-    ended = app.run("run", "-p", "standin", "Hello")
+    ended = app.run("run", "-p", "mock", "Hello")
 
     assert (ended.code, ended.out) == (1, "")
     assert ended.err == (
@@ -164,7 +164,7 @@ def test_a_partial_session_starts_if_it_may_and_says_what_is_missing(
     app.offer("tool-look", FAILS)
 
     ended = app.run(
-        "run", "-p", "standin", "--allow-partial", "--output-format", output_format, "Hello"
+        "run", "-p", "mock", "--allow-partial", "--output-format", output_format, "Hello"
     )
 
     assert ended.code == 0

@@ -13,7 +13,7 @@ def test_the_answer_alone_is_on_stdout(app: App) -> None:
     (app.work / "notes.txt").touch()
     app.offer_provider(LOOK_AND_ANSWER)
 
-    ended = app.run("run", "-p", "standin", "What is here?")
+    ended = app.run("run", "-p", "mock", "What is here?")
 
     assert (ended.code, ended.out) == (0, "There is one file.\n")
     assert ended.err.splitlines() == [
@@ -42,7 +42,7 @@ async def test_every_chunk_is_shown_before_the_next_is_made(app: App) -> None:
         Standin.stream_complete = stream_complete
         """
     )
-    running = await app.start("run", "-p", "standin", "Count.")
+    running = await app.start("run", "-p", "mock", "Count.")
 
     await running.shown("one ")
     (app.work / "go").touch()
@@ -67,7 +67,7 @@ def test_words_tool_calls_and_answer_come_in_order(app: App) -> None:
         """
     )
 
-    ended = app.shell("$amplifier run -p standin Hello 2>&1")
+    ended = app.shell("$amplifier run -p mock Hello 2>&1")
 
     assert ended.out.splitlines() == [
         "Stand-in (tiny)",
@@ -89,7 +89,7 @@ def test_what_a_hook_makes_of_the_answer_is_shown_after_what_was_streamed(app: A
         """
     )
 
-    ended = app.run("run", "-p", "standin", "Hello")
+    ended = app.run("run", "-p", "mock", "Hello")
 
     assert ended.out == "draft\nfinal\n"
 
@@ -103,7 +103,7 @@ def test_long_or_tricky_tool_results_stay_one_harmless_line(app: App) -> None:
         """
     )
 
-    line = app.run("run", "-p", "standin", "Hello").err.splitlines()[2]
+    line = app.run("run", "-p", "mock", "Hello").err.splitlines()[2]
 
     assert line.startswith("<- ?[2Jfirst second xxx")
     assert line.endswith("...")
@@ -123,7 +123,7 @@ def test_a_tool_that_fails_is_one_line_and_the_turn_goes_on(
     app.offer_provider(LOOK_AND_ANSWER)
     app.offer_tool(f"async def look(input):\n    {look}\n")
 
-    ended = app.run("run", "-p", "standin", "Hello")
+    ended = app.run("run", "-p", "mock", "Hello")
 
     assert (ended.code, ended.out) == (0, "There is one file.\n")
     assert ended.err.splitlines()[2:] == [shown]
@@ -150,7 +150,7 @@ def test_a_provider_that_raises_ends_the_turn_with_one_line(
         """
     )
 
-    ended = app.run("run", "-p", "standin", "Hello")
+    ended = app.run("run", "-p", "mock", "Hello")
 
     assert (ended.code, ended.out) == (1, "")
     assert ended.err.splitlines() == ["Stand-in (tiny)", f"amplifier: {shown}"]
@@ -167,7 +167,7 @@ def test_what_was_streamed_before_a_failure_ends_its_line(app: App) -> None:
         """
     )
 
-    ended = app.run("run", "-p", "standin", "Hello")
+    ended = app.run("run", "-p", "mock", "Hello")
 
     assert (ended.code, ended.out) == (1, "I begin\n")
 
@@ -191,12 +191,12 @@ def test_a_warning_that_a_module_logs_is_one_line(app: App) -> None:
             try:
                 1 / 0
             except ZeroDivisionError:
-                logging.getLogger("standin").warning("Odd,\\nbut true.", exc_info=True)
+                logging.getLogger("mock").warning("Odd,\\nbut true.", exc_info=True)
             return says("Hello.")
         """
     )
 
-    ended = app.run("run", "-p", "standin", "Hello")
+    ended = app.run("run", "-p", "mock", "Hello")
 
     assert (ended.code, ended.out) == (0, "Hello.\n")
     assert ended.err.splitlines() == ["Stand-in (tiny)", "warning: Odd, but true."]
@@ -217,7 +217,7 @@ NOISY = """
 def test_nothing_that_a_module_prints_reaches_stdout(app: App, output_format: str) -> None:
     app.offer_provider(NOISY)
 
-    ended = app.run("run", "-p", "standin", "Hello", "--output-format", output_format)
+    ended = app.run("run", "-p", "mock", "Hello", "--output-format", output_format)
 
     assert ended.code == 0
     assert (ended.document["response"] if output_format == "json" else ended.out.strip()) == (
@@ -229,7 +229,7 @@ def test_nothing_that_a_module_prints_reaches_stdout(app: App, output_format: st
 def test_what_stdout_cannot_show_is_written_as_an_escape(app: App) -> None:
     app.offer_provider("async def reply(number, request):\n    return says('Grüße 中 \\udcff')\n")
 
-    ended = app.run("run", "-p", "standin", "Hello", PYTHONIOENCODING="latin-1")
+    ended = app.run("run", "-p", "mock", "Hello", PYTHONIOENCODING="latin-1")
 
     assert (ended.code, ended.out) == (0, "Grüße \\u4e2d \\udcff\n")
 
@@ -248,7 +248,7 @@ def test_a_reader_who_goes_away_ends_the_turn_quietly(app: App) -> None:
         """
     )
 
-    ended = app.shell("{ $amplifier run -p standin Count; echo $? >code; } | head -n 1")
+    ended = app.shell("{ $amplifier run -p mock Count; echo $? >code; } | head -n 1")
 
     assert ended.out == "line 1\n"
     assert ended.err == "Stand-in (tiny)\n"
@@ -273,7 +273,7 @@ def test_a_key_in_an_error_is_not_printed(app: App, flags: list[str]) -> None:
         """
     )
 
-    ended = app.run("run", "-p", "standin", *flags, "Hello", STANDIN_API_KEY="canary-0123")
+    ended = app.run("run", "-p", "mock", *flags, "Hello", STANDIN_API_KEY="canary-0123")
 
     assert ended.code == 1
     assert "canary-0123" not in ended.out + ended.err

@@ -44,7 +44,7 @@ def test_the_prompt_is_read_from_stdin_if_it_is_left_out(app: App) -> None:
         """
     )
 
-    ended = app.run("run", "-p", "standin", stdin="Grüße\n")
+    ended = app.run("run", "-p", "mock", stdin="Grüße\n")
 
     assert (ended.code, ended.out) == (0, "You said: Grüße\n")
 
@@ -57,7 +57,7 @@ def test_stdin_is_left_alone_if_there_is_a_prompt(app: App) -> None:
         """
     )
 
-    ended = app.run("run", "-p", "standin", "mine", stdin=" and yours")
+    ended = app.run("run", "-p", "mock", "mine", stdin=" and yours")
 
     assert ended.out == "mine and yours\n"
 
@@ -70,8 +70,8 @@ def test_bytes_that_are_no_text_do_not_stop_a_prompt(app: App) -> None:
         """
     )
 
-    piped = app.run("run", "-p", "standin", stdin=b"caf\xe9!")
-    given = app.shell("$amplifier run -p standin \"$(printf 'caf\\351!')\"")
+    piped = app.run("run", "-p", "mock", stdin=b"caf\xe9!")
+    given = app.shell("$amplifier run -p mock \"$(printf 'caf\\351!')\"")
 
     assert (piped.code, piped.out) == (0, "caf\ufffd!\n")
     assert (given.code, given.err) == (0, "Stand-in (tiny)\n")

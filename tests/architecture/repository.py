@@ -7,7 +7,13 @@ from pathlib import Path
 
 REPO = Path(__file__).resolve().parents[2]
 KERNEL = REPO / "kernel" / "amplifier_core"
-NOT_KERNEL_PROPER = {"testing.py", "pytest_plugin.py", "cli.py", "_engine.py"}
+NOT_KERNEL_PROPER = {
+    "testing.py",
+    "pytest_plugin.py",
+    "cli.py",
+    "_engine.py",
+    "loader_grpc.py",
+}
 GENERATED = "_grpc_gen"
 MADE_BY_TOOLS = {"__pycache__", "build", "dist"}
 

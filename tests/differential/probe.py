@@ -15,7 +15,7 @@ from typing import Any
 
 from amplifier_core import AmplifierSession
 
-DECLINED = "did not install"
+DECLINED = ("did not install", "is not installed. Run")
 
 
 def plan_with(module_id: str) -> dict[str, Any]:
@@ -66,7 +66,8 @@ def problem_of(module_id: str) -> str:
     try:
         asyncio.run(mounted(module_id))
     except BaseException as error:
-        return "declined" if DECLINED in str(error) else f"{type(error).__name__}: {error}"
+        is_declined = any(each in str(error) for each in DECLINED)
+        return "declined" if is_declined else f"{type(error).__name__}: {error}"
     return ""
 
 

@@ -168,8 +168,14 @@ def _write(file: Path, text: str) -> None:
 def _run_in_shell(snippet: Snippet) -> str:
     """What a shell block prints, with this Python's commands first on the path."""
     path = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")])
-    plain = {"PATH": path, "PYTEST_ADDOPTS": READERS_PYTEST, "NO_COLOR": "1", "COLUMNS": "80"}
-    plain["AMPLIFIER_HOME"] = str(Path.cwd() / ".amplifier-home")
+    home = str(Path.cwd() / ".home")
+    plain = {
+        "AMPLIFIER_HOME": home,
+        "PATH": path,
+        "PYTEST_ADDOPTS": READERS_PYTEST,
+        "NO_COLOR": "1",
+        "COLUMNS": "80",
+    }
     ended = subprocess.run(
         ["sh", "-eu", "-c", snippet.code],
         env={**os.environ, **plain},

@@ -27,6 +27,15 @@ def clean_imports(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[N
             del sys.modules[name]
 
 
+def not_installed(package: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Make `package` as good as absent, also for transports that have imported it."""
+    for name in [each for each in sys.modules if each.startswith("amplifier_core.transports.")]:
+        if name.split(".")[2] in ("grpc", "sidecar", "wasm"):
+            monkeypatch.delitem(sys.modules, name)
+    monkeypatch.delitem(sys.modules, "amplifier_core._grpc_gen", raising=False)
+    monkeypatch.setitem(sys.modules, package, None)
+
+
 def tool_code(origin: str = "here", extra: str = "") -> str:
     """A module that mounts a tool `probe`, which knows its config and where it came from."""
     return f"""\

@@ -17,6 +17,7 @@ from helpers_loader import (
     coordinator_with,
     install,
     module_dir,
+    not_installed,
     origin_of,
     package,
     tool_code,
@@ -414,12 +415,13 @@ async def test_what_another_transport_mounts_is_held_to_the_contract(
 
 
 async def test_a_transport_that_nobody_serves_is_said_to_be_missing(
-    tmp_path: Path, cobol: Cobol
+    tmp_path: Path, cobol: Cobol, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    not_installed("grpc", monkeypatch)
     path = module_dir(tmp_path, "tool-probe")
-    (path / "amplifier.toml").write_text('[module]\ntransport = "rust"\n')
+    (path / "amplifier.toml").write_text('[module]\ntransport = "grpc"\n')
 
-    with pytest.raises(ModuleLoadError, match="'rust' is not available"):
+    with pytest.raises(ModuleLoadError, match="'grpc' is not available"):
         await ModuleLoader().load("tool-probe", source_hint=path)
 
 

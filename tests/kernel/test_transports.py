@@ -25,7 +25,7 @@ from amplifier_core.transports import (
     register_transport,
     transport_loader,
 )
-from helpers_loader import MARKER, module_dir, package
+from helpers_loader import MARKER, module_dir, not_installed, package
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -195,10 +195,27 @@ def test_a_transport_may_be_replaced() -> None:
     assert known_transports() == ("python", "rust", "wasm", "grpc")
 
 
-@pytest.mark.parametrize("name", ["rust", "cobol"])
-def test_a_transport_that_nobody_serves_is_refused(name: str) -> None:
-    with pytest.raises(ModuleLoadError, match=f"{name!r} is not available"):
+def test_a_transport_that_nobody_serves_is_refused() -> None:
+    with pytest.raises(ModuleLoadError, match="'cobol' is not available"):
+        transport_loader("cobol")
+
+
+@pytest.mark.parametrize(
+    ("name", "package", "extra"),
+    [("grpc", "grpc", "grpc"), ("rust", "grpc", "grpc")],
+)
+def test_a_transport_whose_extra_is_missing_names_it(
+    name: str, package: str, extra: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    not_installed(package, monkeypatch)
+
+    with pytest.raises(ModuleLoadError, match=rf"pip install 'amplifier-core\[{extra}\]'"):
         transport_loader(name)
+
+
+@pytest.mark.parametrize("name", ["grpc", "rust"])
+def test_a_built_in_transport_is_served_without_being_registered(name: str) -> None:
+    assert transport_loader(name) is transport_loader(name)
 
 
 # -- types ----------------------------------------------------------------------------

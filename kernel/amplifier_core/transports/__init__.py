@@ -6,6 +6,7 @@ module's directory into a mount function.
 
 from __future__ import annotations
 
+import importlib
 import tomllib
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
@@ -46,6 +47,12 @@ NAME_HINTS = (
 """What in a module's id tells its type, the most telling first."""
 
 _TRANSPORTS = ("python", "rust", "wasm", "grpc")
+_BUILT_IN = {
+    "grpc": (".grpc", "grpc", ("grpc", "google")),
+    "rust": (".sidecar", "grpc", ("grpc", "google")),
+    "wasm": (".wasm", "wasm", ("wasmtime",)),
+}
+"""Where each built-in loader is, the extra that it needs, and what that extra installs."""
 
 
 class InvalidManifest(ModuleValidationError, ValueError):
@@ -89,12 +96,28 @@ def transport_loader(name: str) -> TransportLoader:
     Raises:
         ModuleLoadError: this installation cannot serve it.
     """
-    if name not in _loaders:
+    if name in _loaders:
+        return _loaders[name]
+    if name in _BUILT_IN:
+        return _built_in(name)
+    raise ModuleLoadError(
+        f"Transport {name!r} is not available in this installation. "
+        f"Make it so with register_transport()."
+    )
+
+
+def _built_in(name: str) -> TransportLoader:
+    where, extra, needs = _BUILT_IN[name]
+    try:
+        loader: TransportLoader = importlib.import_module(where, __package__).load
+    except ModuleNotFoundError as error:
+        if (error.name or "").partition(".")[0] not in needs:
+            raise
         raise ModuleLoadError(
-            f"Transport {name!r} is not available in this installation. "
-            f"Make it so with register_transport()."
-        )
-    return _loaders[name]
+            f"Transport {name!r} is not available in this installation: {error.name!r} is not "
+            f"installed. Run `pip install 'amplifier-core[{extra}]'`."
+        ) from error
+    return loader
 
 
 # -- manifests ------------------------------------------------------------------------

@@ -6,7 +6,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from ..loader import TYPE_TO_MOUNT_POINT
+from ..transports import MODULE_TYPES
 from ..transports.python import TYPE_MARKER
 from .base import ValidationResult
 from .context import ContextValidator
@@ -63,7 +63,7 @@ async def validate_path(
             )
         if marker in tuple(VALIDATORS):
             result.module_type = str(marker)
-        elif marker in tuple(TYPE_TO_MOUNT_POINT):
+        elif marker in MODULE_TYPES:
             raise UnknownType(f"There is no validator for {marker!r}. Try it in a session.")
         elif marker:
             result.add(unknown_marker(marker))

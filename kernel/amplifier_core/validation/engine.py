@@ -13,11 +13,13 @@ from traceback import extract_tb
 from types import ModuleType
 from typing import Any, ClassVar
 
-from ..loader import TYPE_TO_MOUNT_POINT
+from ..loader import TYPE_TO_MOUNT_POINT, ModuleValidationError
+from ..module_sources import ModuleLoadError
 from ..transports.python import TYPE_MARKER
 from ..utils.spelling import did_you_mean
 from .base import ValidationCheck, ValidationResult, bad, check_on_session_ready, good, named_error
 from .contract import Contract
+from .foreign import foreign_module
 from .locate import NotAModule, find_module
 from .sandbox import Outcome, PrivateLoop, alone, apart, stdout_to_stderr
 from .signatures import accepts, is_async_callable
@@ -35,6 +37,9 @@ _MACHINERY = ("<", str(Path(importlib.__file__).parent), str(Path(__file__).pare
 """Where the files begin that only carry out an import."""
 _MOUNT_SHAPE = "Write `async def mount(coordinator, config)`."
 _IMPORT_RULE = "Let the import only define things, and do the work in mount()."
+
+_SPEAKING = (ImportError, NotAModule, ModuleValidationError, ModuleLoadError)
+"""Errors whose text says all there is to say."""
 
 Chooser = Callable[[ModuleType], Contract | None]
 """Picks the contract for an imported module; None ends the examination."""
@@ -106,8 +111,10 @@ async def _import(
 ) -> ModuleType | None:
     target = result.module_path
     try:
-        place = target if _is_dotted_name(target) else find_module(Path(target))
-        load = stack.enter_context(apart(place))
+        load: Any = None if _is_dotted_name(target) else foreign_module(Path(target))
+        if load is None:
+            place = target if _is_dotted_name(target) else find_module(Path(target))
+            load = stack.enter_context(apart(place))
     except Exception as error:
         imported = Outcome(error=error)
     else:
@@ -138,7 +145,7 @@ def _why(error: BaseException) -> str:
             f"{error.name!r} is not installed{_where(error)}. Run `pip install {package}`, or "
             f"install the module itself with what it depends on."
         )
-    if isinstance(error, ImportError | NotAModule) and str(error).endswith("."):
+    if isinstance(error, _SPEAKING) and str(error).endswith("."):
         return f"{error}"
     if isinstance(error, ImportError):
         return f"{error}. Check the name, and the version of the package that should have it."

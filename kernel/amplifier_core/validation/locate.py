@@ -8,7 +8,6 @@ from typing import Any
 
 from ..module_sources import DIRECTORY_PREFIX
 from ..transports import NAME_HINTS as _NAME_HINTS
-from ..transports import read_manifest
 from ..transports.entry_points import ENTRY_POINT_GROUP
 from ..transports.python import PACKAGE_PREFIX, find_package_dir
 
@@ -33,7 +32,6 @@ def find_module(path: Path) -> Path:
         if path.suffix != ".py":
             raise NotAModule(f"{path.name} is not a Python file. Give the package's folder.")
         return path.parent if path.name == "__init__.py" else path
-    _refuse_other_transports(path)
     module_id = path.name.removeprefix(DIRECTORY_PREFIX)
     found = find_package_dir(module_id, path) or _registered_module(path)
     if found is None:
@@ -42,18 +40,6 @@ def find_module(path: Path) -> Path:
             f"Give the folder of the Python package, or add its __init__.py."
         )
     return found
-
-
-def _refuse_other_transports(path: Path) -> None:
-    try:
-        manifest = read_manifest(path)
-    except ValueError as error:
-        raise NotAModule(str(error)) from error
-    if manifest.transport != "python":
-        raise NotAModule(
-            f"{path.name} uses the transport {manifest.transport!r}, and only Python modules "
-            f"can be examined before they are mounted. Mount it in a session to try it."
-        )
 
 
 def _registered_module(root: Path) -> Path | None:

@@ -64,7 +64,8 @@ def _failure(
     mend = _better_place(coordinator) or (
         "Let it work with the config given here, or give the config it needs."
     )
-    return bad(COMPLIANCE, f"{what} raised {named_error(outcome.error)}. {mend}")
+    said = named_error(outcome.error).rstrip(".")
+    return bad(COMPLIANCE, f"{what} raised {said}. {mend}")
 
 
 def _better_place(coordinator: MockCoordinator) -> str:

@@ -8,6 +8,7 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from amplifier.keys import load_keys
 from amplifier.output import note
 from amplifier.plans import EMBEDDED, PlanError, default_plan
 
@@ -31,6 +32,7 @@ def plan_to_run(
     """
     from .planning import plan_for
 
+    load_keys()
     plan = plan_for(bundle, session_dir=session_dir)
     for each in plan.notes:
         note(each)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
@@ -115,6 +115,14 @@ def echo_json(value: Any) -> None:
     import json
 
     click.echo(json.dumps(value, indent=2, ensure_ascii=False, default=str))
+
+
+def done(work: Coroutine[Any, Any, R]) -> R:
+    """Run `work` to its end."""
+    # Late: every `--help` would wait for it.
+    import asyncio
+
+    return asyncio.run(work)
 
 
 def agree(question: str, yes: bool) -> None:

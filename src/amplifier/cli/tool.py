@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import asyncio
 import sys
 from collections.abc import Awaitable, Callable
 from typing import Any
 
 import click
 
-from amplifier.cli.common import Failure, echo_json, failing_in_words, format_options
+from amplifier.cli.common import Failure, done, echo_json, failing_in_words, format_options
 from amplifier.exits import FAILED
 
 BUNDLE = click.option("-b", "-B", "--bundle", help="Bundle to mount; otherwise the active one.")
@@ -122,4 +121,4 @@ def _with_tools(bundle: str | None, use: Use) -> Any:
                 note(f"{each['module_id']!r} could not be loaded: {each['error']}")
             return await use(session.coordinator.get("tools") or {})
 
-    return asyncio.run(mounted())
+    return done(mounted())

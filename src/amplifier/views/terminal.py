@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from amplifier_core import AmplifierSession
-from amplifier_core.events import TOOL_POST, TOOL_PRE
+from amplifier_core.events import TOOL_ERROR, TOOL_POST, TOOL_PRE
 
 from amplifier.output import Output, note
 
 from . import models_in_use
 
 LONGEST_LINE = 100
+ANSWER_SHOWN = "ui.answer_shown"
+"""Capability of a module that shows the session itself: whether it has shown the last answer."""
 
 
 class TerminalView:
@@ -21,16 +24,21 @@ class TerminalView:
         self.output = output
         self._session: AmplifierSession | None = None
         self._shown = ""
+        self._shown_by_module: Callable[[], bool] | None = None
         self._is_midline = False
 
     def attach(self, session: AmplifierSession) -> None:
         self._session = session
+        self._shown_by_module = session.coordinator.get_capability(ANSWER_SHOWN)
+        if self._shown_by_module is not None:
+            return
         name, model = models_in_use(session)
         self._note(name if model in name else f"{name} ({model})")
         hooks = session.coordinator.hooks
         hooks.register("provider:stream", self._on_chunk, name="view")
         hooks.register(TOOL_PRE, self._on_call, priority=1000, name="view")
         hooks.register(TOOL_POST, self._on_result, priority=1000, name="view")
+        hooks.register(TOOL_ERROR, self._on_error, priority=1000, name="view")
 
     def _on_chunk(self, event: str, data: dict[str, Any]) -> None:
         text = data["chunk"].get("text")
@@ -52,7 +60,14 @@ class TerminalView:
             output = result.get("output") or (result.get("error") or {}).get("message", "")
         self._note(f"<- {output}")
 
+    def _on_error(self, event: str, data: dict[str, Any]) -> None:
+        # With a result, a `tool:post` follows.
+        if "result" not in data:
+            note(f"<- {data['error'].get('type')}: {data['error'].get('msg')}", dim=True)
+
     def answered(self, text: str) -> None:
+        if self._shown_by_module is not None and self._shown_by_module() and self.output.is_seen:
+            return
         if not self._shown.endswith(text):
             self._end_line()
             self._write(text)

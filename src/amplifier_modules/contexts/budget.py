@@ -12,6 +12,7 @@ from pydantic import BaseModel
 from amplifier_modules.contexts.options import SimpleOptions
 
 SAFETY_TOKENS = 4_096
+_PLAIN = (BaseModel, dict)
 
 logger = logging.getLogger(__name__)
 
@@ -22,26 +23,26 @@ async def find_budget(options: SimpleOptions, provider: Any, fallback: Callable[
     Asks the provider for the model in use, then for its defaults, then `fallback()`. Each of
     them may know nothing.
     """
+    share = options.output_reserve_fraction
     asks = (getattr(provider, "get_model_info", None), getattr(provider, "get_info", None))
     for ask in (*asks, fallback):
-        answer = await _answer(ask) if ask is not None else None
-        if answer is None:
+        if ask is None:
             continue
-        for limits in (answer, _field(answer, "defaults")):
-            found = _left_by(limits, options.output_reserve_fraction)
-            if found is not None:
-                return min(found, options.max_tokens) if options.has_own_limit else found
+        try:
+            answer = ask()
+            # Looking whether it can be awaited takes longer than all the rest.
+            if not isinstance(answer, _PLAIN) and inspect.isawaitable(answer):
+                answer = await answer
+        except Exception:
+            # A provider that cannot tell its window can still answer.
+            logger.debug("context.window_unknown", exc_info=True)
+            continue
+        found = _left_by(answer, share)
+        if found is None:
+            found = _left_by(_field(answer, "defaults"), share)
+        if found is not None:
+            return min(found, options.max_tokens) if options.has_own_limit else found
     return options.max_tokens
-
-
-async def _answer(ask: Callable[[], Any]) -> Any:
-    try:
-        answer = ask()
-        return await answer if inspect.isawaitable(answer) else answer
-    except Exception:
-        # A provider that cannot tell its window can still answer.
-        logger.debug("context.window_unknown", exc_info=True)
-        return None
 
 
 def _left_by(limits: Any, output_share: float) -> int | None:

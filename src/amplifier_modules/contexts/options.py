@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import Annotated, Literal
 
 from pydantic import Field, ValidationInfo, field_validator
@@ -39,7 +40,7 @@ class SimpleOptions(Settings):
             raise ValueError(f"it must not exceed compact_threshold ({threshold:g})")
         return target
 
-    @property
+    @cached_property
     def has_own_limit(self) -> bool:
         """Whether `max_tokens` was written down, and so limits providers too."""
         return "max_tokens" in self.model_fields_set

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from amplifier_modules.contexts.entries import Entry, metadata_of, text_of
+from amplifier_modules.contexts.entries import Entry
+from amplifier_modules.contexts.messages import metadata_of, text_of
 
 WORTH_STUBBING = 80
 PREVIEW = 50

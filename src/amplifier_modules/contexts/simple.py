@@ -61,6 +61,9 @@ class SimpleContext:
         self._factory: PromptFactory | None = None
         self._prompt: Entry | None = None
         self._last_budget = options.max_tokens
+        self._notice_reserve = (
+            options.compaction_notice_token_reserve * options.compaction_notice_enabled
+        )
         self._stop_listening: Callable[[], Any] | None = None
         if options.token_meter == "actual":
             self._stop_listening = coordinator.hooks.register(
@@ -103,7 +106,7 @@ class SimpleContext:
         content = fields.get("content")
         if isinstance(content, list):
             admitted["content"] = [_plain(block) for block in content]
-        if admitted.get("role") in ("tool", "function"):
+        if fields.get("role") in ("tool", "function"):
             admitted = self._spill.capped(admitted)
         return Entry(admitted)
 
@@ -165,11 +168,9 @@ class SimpleContext:
 
     async def _prepare(self, token_budget: int | None, provider: Any) -> None:
         if token_budget is None:
-            window = self._coordinator.get_capability
-            token_budget = await find_budget(
-                self._options, provider, lambda: window("provider.model_info")
-            )
-        await self._renew_prompt()
+            token_budget = await find_budget(self._options, provider, self._model_info)
+        if self._factory is not None:
+            await self._renew_prompt(self._factory)
         self._last_budget = token_budget
         if 0 < self._view.compacted_at * WORTH_STARTING_OVER <= token_budget:
             self._show_everything()
@@ -178,10 +179,11 @@ class SimpleContext:
             self._check_that_it_fits(token_budget)
         self._meter.sent(self._estimate)
 
-    async def _renew_prompt(self) -> None:
-        if self._factory is None:
-            return
-        text = self._factory()
+    def _model_info(self) -> Any:
+        return self._coordinator.get_capability("provider.model_info")
+
+    async def _renew_prompt(self, factory: PromptFactory) -> None:
+        text = factory()
         if inspect.isawaitable(text):
             text = await text
         if not text:
@@ -215,14 +217,13 @@ class SimpleContext:
 
     @property
     def _estimate(self) -> int:
-        return self._view.tokens + (self._prompt.tokens if self._prompt is not None else 0)
+        shown = self._view.tokens
+        return shown if self._prompt is None else shown + self._prompt.tokens
 
     def _limit(self, budget: int) -> int:
         """The budget without what is set aside for the notice."""
-        options = self._options
-        reserve = options.compaction_notice_token_reserve * options.compaction_notice_enabled
         # A small budget must not be all reserve.
-        return budget - min(reserve, max(budget, 0) // 8)
+        return budget - min(self._notice_reserve, max(budget, 0) // 8)
 
     def _goal(self, size: int) -> int:
         return int(size * self._options.target_usage)
@@ -331,14 +332,14 @@ def _with_timestamp(metadata: Any) -> Any:
 
 def _now() -> str:
     """The time in milliseconds, as ISO 8601."""
-    second, rest = divmod(time_ns(), 1_000_000_000)
-    return f"{_written(second)}.{rest // 1_000_000:03d}+00:00"
+    return _written(time_ns() // 1_000_000)
 
 
 @lru_cache(maxsize=1)
-def _written(second: int) -> str:
-    """A second as text; many messages come in the same one."""
-    return datetime.fromtimestamp(second, UTC).strftime("%Y-%m-%dT%H:%M:%S")
+def _written(millisecond: int) -> str:
+    """A millisecond as text; a few messages come in the same one."""
+    moment = datetime.fromtimestamp(millisecond / 1_000, UTC)
+    return moment.isoformat(timespec="milliseconds")
 
 
 def _plain(block: Any) -> Any:

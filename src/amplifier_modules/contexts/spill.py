@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
-from amplifier_modules.contexts.entries import metadata_of, text_of
+from amplifier_modules.contexts.messages import metadata_of, text_of
 
 logger = logging.getLogger(__name__)
 

@@ -23,20 +23,21 @@ PER_EXTRA_BYTE = 0.25
 
 def estimate_tokens(message: Mapping[str, Any]) -> int:
     """What `message` takes in a request, roughly; computed once per message."""
-    content = message.get("content")
-    total = _tokens_in(content)
-    if message.get("tool_calls") and not _has_call_blocks(content):
-        total += _tokens_in(message["tool_calls"])
+    content, calls = message.get("content"), message.get("tool_calls")
+    total = text_tokens(content) if isinstance(content, str) else _tokens_in(content)
+    if calls and not _has_call_blocks(content):
+        total += _tokens_in(calls)
     return PER_MESSAGE + ceil(total)
 
 
 def text_tokens(text: str) -> float:
     """The estimate for a text on its own."""
+    length = len(text)
     if text.isascii():
         blanks = text.count(" ") + text.count("\n")
-        return len(text) / (CHARS if blanks >= len(text) * FEWEST_BLANKS else DENSE_CHARS)
-    extra = len(text.encode("utf-8", "surrogatepass")) - len(text)
-    return len(text) / CHARS + extra * PER_EXTRA_BYTE
+        return length / (CHARS if blanks >= length * FEWEST_BLANKS else DENSE_CHARS)
+    extra = len(text.encode("utf-8", "surrogatepass")) - length
+    return length / CHARS + extra * PER_EXTRA_BYTE
 
 
 def _has_call_blocks(content: Any) -> bool:
@@ -47,12 +48,9 @@ def _has_call_blocks(content: Any) -> bool:
 
 
 def _tokens_in(value: Any) -> float:
-    if isinstance(value, str):
-        return text_tokens(value)
     total = 0.0
     waiting = [value]
-    while waiting:
-        each = waiting.pop()
+    for each in waiting:  # which grows meanwhile
         if isinstance(each, str):
             total += text_tokens(each)
         elif isinstance(each, dict):

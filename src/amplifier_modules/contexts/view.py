@@ -42,13 +42,12 @@ class View:
     @property
     def tokens(self) -> int:
         """The estimate of everything shown."""
-        return self._tokens + self.waiting_tokens
+        is_settled = not self._open and not self._held
+        return self._tokens if is_settled else self._tokens + self.waiting_tokens
 
     @property
     def waiting_tokens(self) -> int:
         """The part of it that has no place yet, because results are still to come."""
-        if not self._open and not self._held:
-            return 0
         return _NOTE_TOKENS * len(self._open) + sum(entry.tokens for entry in self._held)
 
     def __len__(self) -> int:
@@ -66,7 +65,8 @@ class View:
             self._held.append(entry)
             return
         self._show(entry, self._next_unit())
-        self._open.update(dict.fromkeys(entry.calls, entry.unit))
+        for call in entry.calls:
+            self._open[call] = entry.unit
 
     def _append_result(self, entry: Entry) -> None:
         wanted = [call for call in entry.answers if call in self._open]
@@ -77,7 +77,7 @@ class View:
         for call in wanted:
             del self._open[call]
             self._answered.add(call)
-        if not self._open:
+        if self._held and not self._open:
             self._release()
 
     def _give_up_open_calls(self) -> None:
@@ -109,18 +109,18 @@ class View:
     def dicts(self, prompt: Entry | None) -> list[dict[str, Any]]:
         """The messages behind the system prompt, in a new list."""
         first = () if prompt is None else (prompt.message,)
-        return [*first, *self._dicts, *(entry.message for entry in self._waiting())]
+        return [*first, *self._dicts, *[entry.message for entry in self._waiting()]]
 
     def messages(self, prompt: Entry | None) -> list[Message]:
         """The same, validated. Each message is validated once and then reused."""
         fresh = self.entries[len(self._messages) :]
-        self._messages.extend(entry.validated() for entry in fresh)
+        self._messages += [entry.validated() for entry in fresh]
         first = () if prompt is None else (prompt.validated(),)
-        return [*first, *self._messages, *(entry.validated() for entry in self._waiting())]
+        return [*first, *self._messages, *[entry.validated() for entry in self._waiting()]]
 
     def _waiting(self) -> list[Entry]:
         """What a request shows in the middle of tool calls: that they have no results yet."""
-        return [*map(_no_result, self._open), *self._held]
+        return [*map(_no_result, self._open), *self._held] if self._open or self._held else []
 
 
 def _no_result(call: str) -> Entry:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
@@ -15,7 +16,7 @@ from amplifier_modules.delegation.inputs import BadInput
 from amplifier_modules.delegation.narrowing import agents_of
 
 
-class DelegatingTool:
+class DelegatingTool(ABC):
     """A tool that hands work to child sessions."""
 
     name: ClassVar[str]
@@ -48,9 +49,9 @@ class DelegatingTool:
         except (BadInput, DelegationError) as error:
             return await self._failed(input, error)
 
+    @abstractmethod
     async def answer(self, input: dict[str, Any]) -> dict[str, Any]:
         """Do what is asked for."""
-        raise NotImplementedError
 
     def agent_config(self, name: str) -> dict[str, Any]:
         agents = self.agents

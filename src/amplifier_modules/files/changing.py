@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import sys
+from abc import ABC, abstractmethod
 from typing import Any, ClassVar, NamedTuple
 
 from amplifier_core.models import ToolResult
@@ -16,6 +17,7 @@ from amplifier_modules.files.shared import FileTools
 from amplifier_modules.files.texts import (
     PLAIN,
     NotText,
+    TooLong,
     decoded,
     encoded,
     printable,
@@ -39,11 +41,16 @@ class _Edit(NamedTuple):
     replace_all: bool
 
 
-class _ChangingTool:
+class _ChangingTool(ABC):
     """A change of one file, made while no other change of it is."""
 
     def __init__(self, shared: FileTools) -> None:
         self._shared = shared
+
+    @property
+    def folder(self) -> str:
+        """Where relative paths start; approval rules on paths are judged from there."""
+        return self._shared.workspace.base
 
     async def execute(self, input: dict[str, Any]) -> ToolResult:
         try:
@@ -54,15 +61,17 @@ class _ChangingTool:
         await self._shared.tell_written(output["file_path"], size)
         return ToolResult(success=True, output=output)
 
+    @abstractmethod
     def _wanted(self, given: Arguments) -> Any:
-        raise NotImplementedError
+        """What the call asks for."""
 
+    @abstractmethod
     def _changed(self, place: Place, found: Snapshot | None, wanted: Any) -> tuple[bytes, int]:
         """The new content, and how many places of it are new."""
-        raise NotImplementedError
 
+    @abstractmethod
     def _described(self, path: str, size: int, count: int) -> dict[str, Any]:
-        raise NotImplementedError
+        """The output of the call."""
 
     def _change(self, wanted: Any) -> tuple[dict[str, Any], int]:
         guard = self._shared.writing().guard()
@@ -150,7 +159,15 @@ class EditTool(_ChangingTool):
         self._shared.memory.check(place.real, found)
         text, encoding = decoded(found.content)
         most = sys.maxsize if wanted.replace_all else 1
-        new, count = replaced(text, wanted.old, wanted.new, most)
+        longest = self._shared.max_file_size
+        try:
+            new, count = replaced(text, wanted.old, wanted.new, most, longest)
+        except TooLong as error:
+            refusal = (
+                f"{place.real!r} would become {error} characters long, which is more than "
+                f"'max_file_size' ({longest} bytes). Replace less, or by a shorter text."
+            )
+            raise Refused(refusal, "FileTooLarge") from error
         if not 0 < count <= most:
             raise _no_single_match(place.real, count)
         return encoded(new, encoding), count

@@ -23,6 +23,8 @@ from amplifier_modules.files.walking import Reach, folder_at, walk
 Mode = Literal["files_with_matches", "content", "count"]
 
 _LOOK_FOR_NUL = 8192
+MOST_CHARACTERS = 2_000_000
+"""What an answer may hold, whatever number of results is asked for."""
 
 
 class GrepRequest(NamedTuple):
@@ -215,6 +217,7 @@ class _Answer:
         self.passed = 0
         """Results so far, counted as pages are: lines for `content`, files for the others."""
         self.listed: list[Any] = []
+        self._room = MOST_CHARACTERS
         self.counts: dict[str, int] = {}
 
     def add(self, matched: Matched) -> None:
@@ -224,7 +227,7 @@ class _Answer:
         is_count = self.request.output_mode == "count"
         matches = len(matched.hits) if is_count else 1
         self.total += matches
-        if self._is_on_page(self.passed):
+        if self._is_on_page(self.passed) and self._has_room(len(matched.path)):
             self.shown += matches
             self.listed.append(matched.path)
             self.counts[matched.path] = matches
@@ -236,8 +239,16 @@ class _Answer:
         ]
         self.total += len(matched.hits)
         self.passed += len(matched.hits)
-        self.shown += len(chosen)
-        self.listed.extend(self._shown_lines(matched, chosen))
+        for line in self._shown_lines(matched, chosen):
+            if not self._has_room(len(line["file"]) + len(line["content"])):
+                break
+            self.shown += "is_context" not in line
+            self.listed.append(line)
+
+    def _has_room(self, size: int) -> bool:
+        """Whether so many more characters fit. Once something did not, nothing does."""
+        self._room -= size if self._room > 0 else 0
+        return self._room > 0
 
     def _shown_lines(self, matched: Matched, chosen: list[int]) -> Iterator[dict[str, Any]]:
         before, after = self.request.before, self.request.after
@@ -276,6 +287,12 @@ class _Answer:
         limit = self.request.limit
         if limit and self.passed > self.request.offset + limit:
             output["results_capped"] = True
+        if self._room <= 0:
+            output["results_capped"] = True
+            output["note"] = (
+                f"Only the first {self.shown} of {self.total} matches are listed: an answer holds "
+                f"at most {MOST_CHARACTERS} characters. Narrow the search, or pass 'offset'."
+            )
         if skipped:
             output["files_skipped"] = dict(sorted(skipped.items()))
         return output

@@ -31,6 +31,10 @@ class Policy(NamedTuple):
     denied: tuple[str, ...]
     allowed_key: str
     denied_key: str
+    protected: tuple[str, ...] = ()
+    """Parts of paths that are denied in any folder."""
+    protected_places: tuple[str, ...] = ()
+    """Where those of the working folder led at first, should they be links."""
 
     @classmethod
     def of(
@@ -40,6 +44,7 @@ class Policy(NamedTuple):
         denied: Sequence[str],
         base: str,
         keys: tuple[str, str],
+        protected: Sequence[str] = (),
     ) -> Policy:
         """The policy of config values, which may be relative to `base`."""
         roots = None if allowed is None else [_absolute(each, base) for each in allowed]
@@ -51,6 +56,10 @@ class Policy(NamedTuple):
             # Both: a denied link stays denied, and so does what it led to at first.
             tuple(dict.fromkeys([*given, *(os.path.realpath(each) for each in given)])),
             *keys,
+            protected=tuple(protected),
+            protected_places=tuple(
+                os.path.realpath(_absolute(each, base)) for each in protected if "*" not in each
+            ),
         )
 
     def guard(self) -> Guard:
@@ -78,6 +87,12 @@ class Guard:
         if self.denies(real, identities):
             text = f"{policy.deed} {real!r} is denied by {policy.denied_key!r}. Leave it alone."
             raise Refused(text, "PathDenied")
+        if self._protects(real):
+            text = (
+                f"{policy.deed} {real!r} is denied by 'protected_paths': it decides what is run "
+                "later. Ask the user to change it."
+            )
+            raise Refused(text, "PathDenied")
         if not self._allows(real):
             roots = ", ".join(repr(each) for each in policy.allowed or ()) or "none"
             text = (
@@ -85,6 +100,17 @@ class Guard:
                 f"Use a path inside one of these: {roots}."
             )
             raise Refused(text, "PathDenied")
+
+    def _protects(self, real: str) -> bool:
+        policy = self._policy
+        if not policy.protected:
+            return False
+        # Not at the top: the process that searches has no pydantic, and writes nothing.
+        from amplifier_modules.settings import protecting
+
+        places = (_folded(each) for each in policy.protected_places)
+        inside = any(_within(_folded(real), each) for each in places)
+        return inside or protecting(real, policy.protected) is not None
 
     def denies(self, real: str, identities: Iterable[Identity] = ()) -> bool:
         folded = _folded(real)

@@ -48,6 +48,11 @@ class ReadTool:
     def __init__(self, shared: FileTools) -> None:
         self._shared = shared
 
+    @property
+    def folder(self) -> str:
+        """Where relative paths start; approval rules on paths are judged from there."""
+        return self._shared.workspace.base
+
     async def execute(self, input: dict[str, Any]) -> ToolResult:
         try:
             wanted = read_arguments(input, self._wanted)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+from abc import ABC, abstractmethod
 from functools import lru_cache
 from typing import Any, ClassVar
 
@@ -68,7 +69,7 @@ class SearchSettings(_Shared):
     glob: GlobSettings = GlobSettings()
 
 
-class _SearchTool:
+class _SearchTool(ABC):
     """What grep and glob have in common."""
 
     def __init__(self, coordinator: Any, common: SearchSettings, own: _ToolSettings) -> None:
@@ -86,6 +87,11 @@ class _SearchTool:
         )
         self._policy_at(self._workspace.base)
 
+    @property
+    def folder(self) -> str:
+        """Where relative paths start; approval rules on paths are judged from there."""
+        return self._workspace.base
+
     async def execute(self, input: dict[str, Any]) -> ToolResult:
         try:
             request = read_arguments(input, self._request)
@@ -95,8 +101,9 @@ class _SearchTool:
             return failed(refusal)
         return ToolResult(success=True, output=found)
 
+    @abstractmethod
     def _request(self, given: Arguments) -> GrepRequest | GlobRequest:
-        raise NotImplementedError
+        """What the call asks for."""
 
     def _common(self, given: Arguments) -> dict[str, Any]:
         return {

@@ -11,7 +11,7 @@ from pydantic import Field
 from amplifier_modules.files.memory import Memory
 from amplifier_modules.files.policy import Policy
 from amplifier_modules.files.workspace import Workspace
-from amplifier_modules.settings import Settings
+from amplifier_modules.settings import PROTECTED_PATHS, Settings
 
 READ_KEYS = ("allowed_read_paths", "denied_read_paths")
 WRITE_KEYS = ("allowed_write_paths", "denied_write_paths")
@@ -28,6 +28,8 @@ class FilesystemSettings(Settings):
     allowed_write_paths: list[str] | None = None
     """None means the working folder."""
     denied_write_paths: tuple[str, ...] = ()
+    protected_paths: tuple[str, ...] = PROTECTED_PATHS
+    """Parts of paths that are not written in any folder."""
     max_file_size: int = Field(64 * 1024 * 1024, ge=1)
     """Bytes; a larger file is read in parts only, and not changed."""
 
@@ -56,7 +58,14 @@ class FileTools:
         writable = ["."] if own.allowed_write_paths is None else own.allowed_write_paths
         return (
             Policy.of("Reading", own.allowed_read_paths, own.denied_read_paths, base, READ_KEYS),
-            Policy.of("Writing", writable, own.denied_write_paths, base, WRITE_KEYS),
+            Policy.of(
+                "Writing",
+                writable,
+                own.denied_write_paths,
+                base,
+                WRITE_KEYS,
+                protected=own.protected_paths,
+            ),
         )
 
     async def tell_read(self, path: str, size: int) -> None:

@@ -196,20 +196,29 @@ def with_endings_of(old: str, new: str) -> str:
     return new.replace("\n", "\r\n")
 
 
-def replaced(text: str, old: str, new: str, most: int) -> tuple[str, int]:
+class TooLong(Exception):
+    """What is asked for would not fit into memory or on a disk; the argument is its length."""
+
+
+def replaced(text: str, old: str, new: str, most: int, longest: int) -> tuple[str, int]:
     """`text` with `old` replaced, and how often it occurs; over `most` times, unchanged.
 
     In a text with CRLF, a line break in `old` means either ending, and one in `new` becomes
     the ending of its surroundings. What is not replaced stays as it is.
+
+    Raises:
+        TooLong: the result would have more than `longest` characters.
     """
     if "\r\n" not in text:
         count = text.count(old)
+        _check_length(text, old, new, count if count <= most else 0, longest)
         return (text.replace(old, new) if 0 < count <= most else text), count
     parts = old.replace("\r\n", "\n").split("\n")
     pattern = re.compile("\r?\n".join(re.escape(part) for part in parts))
     count = sum(1 for _ in pattern.finditer(text))
     if not 0 < count <= most:
         return text, count
+    _check_length(text, old, new, count, longest)
     plain = new.replace("\r\n", "\n")
     usual = "\r\n" if 2 * text.count("\r\n") >= text.count("\n") else "\n"
 
@@ -219,3 +228,9 @@ def replaced(text: str, old: str, new: str, most: int) -> tuple[str, int]:
         return plain.replace("\n", ending)
 
     return pattern.sub(put, text), count
+
+
+def _check_length(text: str, old: str, new: str, count: int, longest: int) -> None:
+    length = len(text) + count * (len(new) - len(old))
+    if count and length > max(longest, len(text)):
+        raise TooLong(length)

@@ -56,7 +56,8 @@ class Announcer:
             for call in response.tool_calls or ():
                 await self._start_block("tool_use", name=call.name)
             await self._end_block()
-        usage = response.usage.model_dump(exclude_none=True) if response.usage else {}
+        counted = response.usage
+        usage = counted.model_dump(exclude_none=True, exclude={"total_tokens"}) if counted else {}
         await self._finish({"status": "ok", "usage": usage, "timings": timings})
 
     async def failed(self, error: Exception) -> None:

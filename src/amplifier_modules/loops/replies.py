@@ -54,7 +54,9 @@ class Reply:
         metadata = getattr(response, "metadata", None)
         self.metadata = metadata if isinstance(metadata, dict) else None
         usage: Any = getattr(response, "usage", None)
-        self.usage = usage.model_dump() if hasattr(usage, "model_dump") else usage
+        if usage is not None and hasattr(usage, "model_dump"):
+            usage = usage.model_dump()
+        self.usage = usage
         blocks = _made_for_display(response)
         if isinstance(blocks, list) and blocks:
             self.blocks = [_display_block(block) for block in blocks]
@@ -116,7 +118,8 @@ def _unreadable(response: Any) -> LLMError:
 def _made_for_display(response: Any) -> Any:
     if response.__class__ is ChatResponse:
         # A model looks for absent attributes the slow way.
-        return (response.model_extra or {}).get("content_blocks")
+        extra = response.__pydantic_extra__
+        return extra.get("content_blocks") if extra else None
     return getattr(response, "content_blocks", None)
 
 

@@ -34,8 +34,8 @@ def shown(result: Any) -> Any:
 
 def content(result: Any) -> Any:
     """A result as the model reads it: text, or text and pictures."""
-    blocks = getattr(result, "content", None)
-    if not blocks or not isinstance(result, ToolResult):
+    blocks = result.content if isinstance(result, ToolResult) else None
+    if not blocks:
         return _text(result)
     plain = [block.model_dump(exclude_none=True) for block in blocks]
     if result.output is None or any(block["type"] == "text" for block in plain):

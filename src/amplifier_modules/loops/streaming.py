@@ -110,7 +110,7 @@ class StreamingLoop(BasicLoop):
         name, limit = turn.provider_name, self.settings.stream_idle_timeout
         stream = turn.provider.stream_complete(request, **self.options)
         try:
-            with Wait(turn.watch, limit or FOREVER) as wait:
+            with Wait(turn.watch, limit or FOREVER, turn.watch.task) as wait:
                 response = await self._pass_on(turn, stream, wait)
         except TimeoutError as error:
             text = f"The stream of provider {name!r} was silent for {limit:g} s."
@@ -126,15 +126,15 @@ class StreamingLoop(BasicLoop):
 
     async def _pass_on(self, turn: Turn, stream: Any, wait: Wait) -> Any:
         response: Any = None
-        emit = turn.hooks.emit
+        emit, token = turn.hooks.emit, turn.cancellation
         async for chunk in stream:
-            wait.rest()
+            wait.silent_since = FOREVER  # however long the listeners take
             if "response" in chunk:
                 response = chunk["response"]
             await emit(PROVIDER_STREAM, {"chunk": chunk})
-            if turn.must_stop:
+            if token is not None and token.is_immediate:
                 break
-            wait.still_alive()
+            wait.silent_since = None
         return response
 
     async def _show_words(self, turn: Turn, response: Any) -> None:

@@ -11,6 +11,7 @@ from amplifier_core.events import TOOL_ERROR, TOOL_POST, TOOL_PRE
 from amplifier_core.message_models import ToolCall
 
 from amplifier_modules.loops import results
+from amplifier_modules.loops.calls import Task
 from amplifier_modules.loops.schedule import touched, waits
 from amplifier_modules.loops.watch import FOREVER, Wait, being_cancelled, to_the_end
 
@@ -26,11 +27,10 @@ class ToolCalls:
     def __init__(self, turn: Turn, calls: list[ToolCall]) -> None:
         self._turn = turn
         self._calls = calls
-        self._dispatch = turn.dispatch
-        self._group = self._dispatch.new_group()
+        self._group = turn.dispatch.new_group()
         self.answers: dict[str, Any] = {}
         """Message content by call id, for the calls that are over."""
-        self._later: dict[str, list[tuple[str, Any]]] = {call.id: [] for call in calls}
+        self._later: dict[str, list[tuple[str, Any]]] = {}
 
     @property
     def injections(self) -> list[tuple[str, Any]]:
@@ -38,29 +38,28 @@ class ToolCalls:
 
         It had to wait: nothing may be stored between a call and its result.
         """
-        return [each for found in self._later.values() for each in found]
+        return [each for call in self._calls for each in self._later.get(call.id, ())]
 
     async def run(self) -> None:
         """Run all calls: side by side up to the cap, those that share a file in order."""
-        most = self._turn.settings.most_parallel_tools
-        if len(self._calls) > 1 and most > 1:
-            await self._run_together(most)
+        if len(self._calls) > 1 and self._turn.settings.most_parallel_tools > 1:
+            await self._run_together()
         else:
             for call in self._calls:
-                await self._run(call)
+                await self._run(call, self._turn.watch.task)
 
-    async def _run_together(self, most: int) -> None:
+    async def _run_together(self) -> None:
         base = PurePath(self._turn.capability("session.working_dir") or Path.cwd())
         tools = self._turn.tools
         order = waits([touched(tools.get(c.name), c.arguments, base) for c in self._calls])
-        free = asyncio.Semaphore(most)
+        free = asyncio.Semaphore(self._turn.settings.most_parallel_tools)
         tasks: list[asyncio.Task[None]] = []
 
         async def in_order(call: ToolCall, earlier: list[int]) -> None:
             for index in earlier:
                 await asyncio.wait([tasks[index]])
             async with free:
-                await self._run(call)
+                await self._run(call, asyncio.current_task())
 
         for call, earlier in zip(self._calls, order, strict=True):
             tasks.append(asyncio.create_task(in_order(call, earlier)))
@@ -72,14 +71,13 @@ class ToolCalls:
             await to_the_end(asyncio.wait(tasks))
             raise
 
-    async def _run(self, call: ToolCall) -> None:
-        turn = self._turn
-        if turn.cancellation is not None:
-            turn.cancellation.register_tool_start(call.id, _display_name(call))
-        task = asyncio.current_task()
-        entered = self._dispatch.enter(task, call.id, self._group)
+    async def _run(self, call: ToolCall, task: Task) -> None:
+        token, dispatch = self._turn.cancellation, self._turn.dispatch
+        if token is not None:
+            token.register_tool_start(call.id, _display_name(call))
+        entered = dispatch.enter(task, call.id, self._group)
         try:
-            self.answers[call.id] = await self._answer(call)
+            self.answers[call.id] = await self._answer(call, task)
         except (Exception, asyncio.CancelledError) as error:
             if isinstance(error, asyncio.CancelledError) and being_cancelled():
                 raise
@@ -87,12 +85,13 @@ class ToolCalls:
             logger.exception("A call of tool %r could not be made", call.name)
             self.answers[call.id] = f"The call could not be made: {results.said(error)}"
         finally:
-            self._dispatch.leave(task, entered)
-            if turn.cancellation is not None:
-                turn.cancellation.register_tool_complete(call.id)
+            dispatch.leave(task, entered)
+            if token is not None:
+                token.register_tool_complete(call.id)
 
-    async def _answer(self, call: ToolCall) -> Any:
-        turn, later = self._turn, self._later[call.id]
+    async def _answer(self, call: ToolCall, task: Task) -> Any:
+        turn = self._turn
+        later = self._later[call.id] = []
         about = {
             "tool_name": call.name,
             "tool_input": call.arguments,
@@ -104,23 +103,29 @@ class ToolCalls:
             return refusal
         verdict = await turn.ask(TOOL_PRE, about, later)
         if verdict.action == "deny":
-            return f"Denied by hook: {verdict.reason or 'no reason given'}"
+            return await self._denied(about, verdict.reason or "no reason given")
         changed = (verdict.data or about).get("tool_input")
         if changed is not call.arguments and isinstance(changed, dict):
             about = {**about, "tool_input": changed}
-        result = await self._result(call, about)
+        result = await self._result(call.name, about, task)
         return await self._posted(result, about, later)
 
-    async def _result(self, call: ToolCall, about: dict[str, Any]) -> Any:
+    async def _denied(self, about: dict[str, Any], reason: str) -> str:
+        """The answer to a call that never runs; without a result, as no `tool:post` follows."""
+        error = {"type": "Denied", "msg": reason}
+        await self._turn.hooks.emit(TOOL_ERROR, {**about, "error": error})
+        return f"Denied by hook: {reason}"
+
+    async def _result(self, name: str, about: dict[str, Any], task: Task) -> Any:
         """What the tool returned, or a failed result that says what went wrong."""
-        tool = self._turn.tools.get(call.name)
+        turn = self._turn
+        tool = turn.tools.get(name)
         if tool is None:
-            known = ", ".join(sorted(self._turn.tools)) or "none"
-            message = f"Tool '{call.name}' not found. Available tools: {known}."
+            known = ", ".join(sorted(turn.tools)) or "none"
+            message = f"Tool '{name}' not found. Available tools: {known}."
             return await self._failed(about, "ToolNotFound", message, message)
         try:
-            limit = self._turn.settings.tool_timeout
-            with Wait(self._turn.watch, limit or FOREVER):
+            with Wait(turn.watch, turn.settings.tool_timeout or FOREVER, task):
                 return results.as_result(await tool.execute(about["tool_input"]))
         except asyncio.CancelledError as error:
             if being_cancelled():
@@ -128,7 +133,7 @@ class ToolCalls:
             reason: BaseException = error
         except Exception as error:
             reason = error
-        logger.debug("Tool %r raised", call.name, exc_info=reason)
+        logger.debug("Tool %r raised", name, exc_info=reason)
         text = results.said(reason)
         kind = type(reason).__name__
         # A KeyError says nothing but the key.

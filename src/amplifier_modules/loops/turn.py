@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import inspect
 import logging
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from amplifier_core.events import (
@@ -71,7 +72,6 @@ class Turn:
         self.provider: Any = None
         self.extra: dict[str, Any] = {}
         """What a loop adds to `orchestrator:complete`."""
-        self._dispatch: Dispatch | None = None
         self._prompt_is_stored = False
         self._calls: ToolCalls | None = None
         self._empty_replies = 0
@@ -139,11 +139,9 @@ class Turn:
         self.status = "error"
         await self.say(NO_PROVIDER)
 
-    @property
+    @cached_property
     def dispatch(self) -> Dispatch:
-        if self._dispatch is None:
-            self._dispatch = Dispatch(self.coordinator)
-        return self._dispatch
+        return Dispatch(self.coordinator)
 
     @property
     def is_cancelled(self) -> bool:

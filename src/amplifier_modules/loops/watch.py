@@ -1,8 +1,9 @@
 """One timer per turn: it sees waits that last too long, and the wish to stop at once.
 
 `asyncio.timeout` sets a timer for every wait, which costs more than a quick tool call or a
-streamed token does. Here a wait is a note of when it last showed a sign of life, and the
-turn's timer looks through the notes now and then.
+streamed token does. Here a wait is a note that something goes on, and the turn's timer looks
+through the notes now and then. It is the timer that reads the clock: a wait counts from the
+first look that finds it.
 """
 
 from __future__ import annotations
@@ -36,8 +37,7 @@ class Watch:
 
     def __enter__(self) -> Self:
         self._loop = asyncio.get_running_loop()
-        self.now = self._loop.time
-        self._task = asyncio.current_task()
+        self.task = asyncio.current_task()
         self._arm()
         return self
 
@@ -66,37 +66,35 @@ class Watch:
 
     def _look(self) -> None:
         is_asked = self._token is not None and self._token.is_immediate
-        if is_asked and self._interruption is None and self._task is not None:
-            self._interruption = _Cancel(self._task)
-        now = self.now()
+        if is_asked and self._interruption is None and self.task is not None:
+            self._interruption = _Cancel(self.task)
+        now = self._loop.time()
         for wait in list(self._waits):
-            if now - wait.alive_at >= wait.limit:
-                wait.expire()
+            wait.look(now)
         self._arm()
 
 
 class Wait:
-    """A context that raises TimeoutError when nothing happens in it for `limit` seconds."""
+    """A context that raises TimeoutError when nothing happens in it for `limit` seconds.
 
-    __slots__ = ("_expiry", "_task", "_watch", "alive_at", "limit")
+    `task` is the one that waits. A sign of life is to set `silent_since` to None, and FOREVER
+    means that the time until then does not count.
+    """
 
-    def __init__(self, watch: Watch, limit: float) -> None:
+    __slots__ = ("_expiry", "_task", "_watch", "limit", "silent_since")
+
+    def __init__(self, watch: Watch, limit: float, task: asyncio.Task[Any] | None) -> None:
         self._watch = watch
         self._expiry: _Cancel | None = None
-        self._task = asyncio.current_task()
+        self._task = task
         self.limit = limit
-        self.alive_at = watch.now()
+        self.silent_since: float | None = None
 
-    def still_alive(self) -> None:
-        self.alive_at = self._watch.now()
-
-    def rest(self) -> None:
-        """Do not count the time until the next sign of life."""
-        self.alive_at = FOREVER
-
-    def expire(self) -> None:
-        if self._expiry is None and self._task is not None:
-            self._expiry = _Cancel(self._task)
+    def look(self, now: float) -> None:
+        if self.silent_since is None:
+            self.silent_since = now
+        elif now - self.silent_since >= self.limit and self._expiry is None:
+            self._expiry = _Cancel(self._task) if self._task is not None else None
 
     def __enter__(self) -> Self:
         self._watch.add(self)

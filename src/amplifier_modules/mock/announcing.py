@@ -45,7 +45,8 @@ class Announcer:
             await self._hooks.emit(f"{LLM_REQUEST}:{kind}", payload)
 
     async def answered(self, request_id: str, started: float, response: ChatResponse) -> None:
-        usage = response.usage.model_dump(exclude_none=True) if response.usage else {}
+        counted = response.usage
+        usage = counted.model_dump(exclude_none=True, exclude={"total_tokens"}) if counted else {}
         payload = self._outcome(request_id, started) | {
             "usage": {**usage, "cost_usd": None},
             "status": "ok",

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from datetime import date
 from decimal import Decimal
 
-from amplifier_core.models import ModelInfo, Pricing
+from amplifier_core.models import ModelInfo
 
-from amplifier_modules.providing.prices import Price, PriceList, Rates
+from amplifier_modules.providing.prices import Price, PriceList
 
 from .options import AnthropicSettings
 
@@ -151,20 +151,5 @@ def model_info(
         context_window=window(told.get("window") or facts.window, settings),
         max_output_tokens=told.get("output") or facts.output,
         capabilities=list(CAPABILITIES),
-        pricing=_pricing(price),
+        pricing=price.pricing() if price else None,
     )
-
-
-def _pricing(price: Rates | None) -> Pricing | None:
-    if price is None:
-        return None
-    return Pricing(
-        input_per_million=float(price.input),
-        output_per_million=float(price.output),
-        cache_read_per_million=_float(price.cache_read),
-        cache_write_per_million=_float(price.cache_write),
-    )
-
-
-def _float(value: Decimal | None) -> float | None:
-    return None if value is None else float(value)

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable
 from decimal import Decimal
 from typing import Any
 
-from amplifier_core.llm_errors import ContentFilterError, InvalidToolCallError, StreamError
+from amplifier_core.llm_errors import ContentFilterError, StreamError
 from amplifier_core.message_models import (
     ChatResponse,
     ContentBlockUnion,
@@ -18,6 +17,7 @@ from amplifier_core.message_models import (
     ToolCallBlock,
 )
 
+from amplifier_modules.providing.arguments import parsed_arguments
 from amplifier_modules.providing.failures import Blame
 from amplifier_modules.providing.histories import ORIGIN
 from amplifier_modules.providing.pieces import BlockKind, Delta, Ended, Piece, Started
@@ -102,17 +102,17 @@ class Reply:
         """What one event of a stream adds."""
         match event.type:
             case "message_start":
-                self._begin(event.message.to_dict())
+                self._begin(event.message.to_dict(warnings=False))
             case "content_block_start":
-                return self._start(event.index, event.content_block.to_dict())
+                return self._start(event.index, event.content_block.to_dict(warnings=False))
             case "content_block_delta":
-                shown = self._open[event.index].add(event.delta.to_dict())
+                shown = self._open[event.index].add(event.delta.to_dict(warnings=False))
                 return [Delta(shown)] if shown else []
             case "content_block_stop":
                 return self._stop(event.index)
             case "message_delta":
-                self._message.update(event.delta.to_dict())
-                self._count(event.usage.to_dict() if event.usage else {})
+                self._message.update(event.delta.to_dict(warnings=False))
+                self._count(event.usage.to_dict(warnings=False) if event.usage else {})
             case "message_stop":
                 self._is_complete = True
         return []
@@ -125,7 +125,7 @@ class Reply:
         """
         if getattr(message, "type", None) != "message" or message.content is None:
             raise self._blame.build(StreamError, "The vendor answered with something unreadable.")
-        whole = message.to_dict()
+        whole = message.to_dict(warnings=False)
         self._begin(whole)
         self._message.update(whole)
         self._done += whole["content"]
@@ -184,7 +184,7 @@ class Reply:
         return ChatResponse(
             content=content,
             tool_calls=calls or None,
-            usage=self._tokens().usage(price),
+            usage=self._tokens().usage(price if self._usage else None),
             finish_reason=_FINISH_REASONS.get(str(reason), str(reason) if reason else "stop"),
             metadata=self._metadata(whole),
         )
@@ -193,21 +193,9 @@ class Reply:
         given = raw.get("input")
         if not isinstance(given, str):
             return raw
-        try:
-            arguments = json.loads(given or "{}", strict=False)
-        except ValueError:
-            arguments = None
-        if isinstance(arguments, dict):
-            return raw | {"input": arguments}
         is_cut = self._message.get("stop_reason") == "max_tokens"
-        advice = "Raise `max_tokens`." if is_cut else "Ask again, or try another model."
-        raise InvalidToolCallError(
-            f"The arguments of the call of {raw.get('name')!r} are no JSON object. {advice}",
-            tool_name=raw.get("name"),
-            raw_arguments=given,
-            provider=self._blame.provider,
-            model=self._blame.model,
-        )
+        arguments = parsed_arguments(raw["name"], given, self._blame, is_cut=is_cut)
+        return raw | {"input": arguments}
 
     def _refusal(self) -> Exception:
         details = self._message.get("stop_details") or {}

@@ -145,7 +145,21 @@ class Announcer:
         if not self._shows_raw:
             return {}
         written = without_key(json.dumps(value, default=str), self._key)
-        return {"raw": redact_secrets(json.loads(written))}
+        return {"raw": redact_secrets(_opened(json.loads(written)))}
+
+
+def _opened(value: Any) -> Any:
+    """`value` with the JSON in its texts read, where secrets would not be found otherwise."""
+    if isinstance(value, dict):
+        return {key: _opened(each) for key, each in value.items()}
+    if isinstance(value, list):
+        return [_opened(each) for each in value]
+    if not isinstance(value, str) or not value.startswith(("{", "[")):
+        return value
+    try:
+        return json.loads(value)
+    except ValueError:
+        return value
 
 
 def _shown_usage(usage: Usage | None) -> dict[str, Any]:

@@ -169,14 +169,15 @@ class Call:
         except Exception as error:
             if timer.expired():
                 raise self._overdue(limit) from error
-            raise self._vendor.translated(error, self.plan) from error
+            cause = self._vendor.blame(self.plan.model).cause(error)
+            raise self._vendor.translated(error, self.plan) from cause
 
     def _limits(self) -> tuple[_Limit, _Limit]:
         """What holds until the vendor begins to answer, and what holds from then on."""
         settings, now = self._settings, self._now()
         whole = self._whole_limit()
-        seconds = settings.timeout
-        answer = _Limit(now + seconds, "The answer was not complete", seconds, "`timeout`")
+        seconds, key = self.plan.timeout or (settings.timeout, "timeout")
+        answer = _Limit(now + seconds, "The answer was not complete", seconds, f"`{key}`")
         then = min(whole, answer, key=_Limit.when)
         if not self.plan.is_streamed:
             return then, then

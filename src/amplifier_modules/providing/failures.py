@@ -38,6 +38,8 @@ class Report:
     status: int
     message: str
     headers: Mapping[str, str] = field(default_factory=dict)
+    kind: type[LLMError] | None = None
+    """What it is, if the vendor is clearer about that than its status and words."""
 
     def mentions(self, *phrases: str) -> bool:
         text = self.message.lower()
@@ -48,9 +50,16 @@ _TOO_LONG = (
     "context length", "context_length", "context window", "maximum context", "too many tokens",
     "prompt is too long", "token limit", "input is too long",
 )  # fmt: skip
-_FILTERED = ("safety", "content filter", "content_filter", "blocked", "content policy")
+_FILTERED = (
+    "safety", "content filter", "content_filter", "blocked", "content policy", "content_policy",
+    "policy_violation", "bio_policy",
+)  # fmt: skip
 _UNPAID = ("insufficient_quota", "credit balance", "spend limit", "billing")
 _CHALLENGE = ("<html", "<!doctype html")
+
+_PASSING = (RateLimitError, ProviderUnavailableError, LLMTimeoutError, LLMError)
+# What SDKs raise on answers of a shape that they did not expect.
+_UNREADABLE = (ValueError, TypeError, KeyError, IndexError, AttributeError, RecursionError)
 
 _Row = tuple[Callable[[Report], bool], type[LLMError]]
 _TABLE: list[_Row] = [
@@ -80,9 +89,9 @@ class Blame:
     key: SecretStr | None = None
 
     def for_report(self, report: Report) -> LLMError:
-        kind = next((error for fits, error in _TABLE if fits(report)), LLMError)
+        kind = report.kind or next((error for fits, error in _TABLE if fits(report)), LLMError)
         asked = retry_after(report.headers)
-        is_too_long = kind is RateLimitError and asked is not None and asked > self.longest_wait
+        is_too_long = kind in _PASSING and asked is not None and asked > self.longest_wait
         message = report.message.strip()[:_LONGEST_MESSAGE] or "The vendor gave no reason."
         if is_too_long:
             message += f" It asks to wait {asked:g} s, and `max_retry_delay` allows less."
@@ -106,7 +115,7 @@ class Blame:
             return self.build(NetworkError, f"No connection came about: {_innermost(chain)}.")
         if names & {"TransportError", "StreamError", "OSError"}:
             return self.build(StreamError, f"The answer broke off: {_innermost(chain)}.")
-        if isinstance(error, ValueError):
+        if isinstance(error, _UNREADABLE):
             return self.build(StreamError, f"The answer cannot be read: {_innermost(chain)}.")
         said = str(error) or type(error).__name__
         return self.build(LLMError, said[:_LONGEST_MESSAGE], retryable=True)
@@ -122,16 +131,25 @@ class Blame:
         text = f"{what} within {seconds:g} s. Raise {key} if it needs longer."
         return self.build(LLMTimeoutError, text)
 
+    def cause(self, error: BaseException) -> BaseException | None:
+        """`error`, unless a traceback that shows it would show the key."""
+        chain = _chain(error)
+        is_clean = all(without_key(str(each), self.key) == str(each) for each in chain)
+        return error if is_clean else None
+
     def build(self, kind: type[LLMError], message: str, **more: Any) -> LLMError:
         said = without_key(message, self.key)
         return kind(said, provider=self.provider, model=self.model, **more)
 
 
 def _chain(error: BaseException) -> list[BaseException]:
-    """`error` and what caused it, outermost first."""
+    """`error` and what caused it, outermost first.
+
+    A caller may ask us while it handles the error of another call, which is not to blame.
+    """
     chain: list[BaseException] = []
     current: BaseException | None = error
-    while current is not None and current not in chain:
+    while current is not None and current not in chain and not isinstance(current, LLMError):
         chain.append(current)
         current = current.__cause__ or current.__context__
     return chain

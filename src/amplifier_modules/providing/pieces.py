@@ -55,6 +55,8 @@ class Plan:
     thinking_budget: int | None = None
     degradations: tuple[Degradation, ...] = ()
     """What cannot be done as asked."""
+    timeout: tuple[float, str] | None = None
+    """Seconds for one attempt, if not `timeout`, and the config key that says so."""
     for_model: Callable[[str], Plan] | None = None
     """The same request, planned for another model."""
 

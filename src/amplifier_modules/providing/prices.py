@@ -9,6 +9,7 @@ from datetime import date
 from decimal import Decimal
 
 from amplifier_core.message_models import Usage
+from amplifier_core.models import Pricing
 from pydantic import BaseModel, ConfigDict, Field
 
 _MILLION = Decimal(1_000_000)
@@ -25,6 +26,19 @@ class Rates(BaseModel):
     cache_read: Decimal | None = Field(default=None, ge=0)
     cache_write: Decimal | None = Field(default=None, ge=0)
     cache_write_1h: Decimal | None = Field(default=None, ge=0)
+
+    def pricing(self) -> Pricing:
+        """The same in the words of the contract."""
+        return Pricing(
+            input_per_million=float(self.input),
+            output_per_million=float(self.output),
+            cache_read_per_million=_float(self.cache_read),
+            cache_write_per_million=_float(self.cache_write),
+        )
+
+
+def _float(value: Decimal | None) -> float | None:
+    return None if value is None else float(value)
 
 
 class Price(Rates):

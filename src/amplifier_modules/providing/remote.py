@@ -42,6 +42,8 @@ class RemoteProvider(ABC, Generic[S]):
     name: ClassVar[str]
     sdk: ClassVar[Sdk]
     prices: ClassVar[PriceList]
+    events: ClassVar[tuple[str, ...]] = ()
+    """What it tells besides the events that all providers have."""
 
     def __init__(self, settings: S, key: SecretStr | None, coordinator: Any) -> None:
         self.settings = settings
@@ -147,7 +149,7 @@ class RemoteProvider(ABC, Generic[S]):
         except Exception as error:
             failure = self._failure(error)
             if not isinstance(failure, ProviderUnavailableError | LLMTimeoutError):
-                raise failure from error
+                raise failure from self.blame(None).cause(error)
             logger.warning("%s: the models cannot be listed now: %s", self.name, failure)
             return self.known_models()
         self._models = (time.monotonic() + _MODELS_ARE_FRESH_FOR, models)
@@ -175,6 +177,10 @@ class RemoteProvider(ABC, Generic[S]):
             if self._client is None or self._client_loop is not loop:
                 self._client, self._client_loop = self.new_client(sdk), loop
         return self._client
+
+    async def tell(self, event: str, **details: Any) -> None:
+        """Emit one of `events`."""
+        await self._hooks.emit(event, {"provider": self.name, **details})
 
     def price(self, model: str) -> Price | None:
         return self.prices.find(model, self.settings.pricing)
@@ -228,7 +234,9 @@ async def mount_remote(coordinator: Any, provider: RemoteProvider[Any]) -> Any:
     provider.sdk.check()
     name = provider.name
     coordinator.register_contributor("session.cost", name, provider.tally.contribution)
-    coordinator.register_contributor("observability.events", name, lambda: OWN_EVENTS)
+    coordinator.register_contributor(
+        "observability.events", name, lambda: [*OWN_EVENTS, *provider.events]
+    )
     await coordinator.mount("providers", provider, name=name)
     provider.sdk.warm()
     return provider.close

@@ -8,6 +8,7 @@ import importlib.util
 import logging
 import ssl
 import threading
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -27,6 +28,10 @@ class Sdk:
     name: str
     extra: str
     http: str = "httpx2"
+    parts: tuple[str, ...] = ()
+    """Modules that it would import only in the first call."""
+    rehearse: Callable[[Any, Any], None] | None = None
+    """Given the package and `http`: does once what would make the first call slow."""
 
     def check(self) -> None:
         """
@@ -58,14 +63,32 @@ class Sdk:
         return _tls_contexts[self.http]
 
     def _is_installed(self) -> bool:
-        return importlib.util.find_spec(self.name) is not None
+        try:
+            return importlib.util.find_spec(self.name) is not None
+        except ModuleNotFoundError:
+            # It is a part of a package of which nothing is there.
+            return False
 
     def _load(self) -> None:
         with _loading:
             if self.name not in _loaded:
                 http = importlib.import_module(self.http)
                 _tls_contexts.setdefault(self.http, http.create_ssl_context())
-                _loaded[self.name] = importlib.import_module(self.name)
+                # Else the HTTP client imports what it needs of `anyio` in the first request.
+                importlib.import_module("anyio").run(_nothing)
+                package = importlib.import_module(self.name)
+                for part in self.parts:
+                    importlib.import_module(part)
+                self._rehearse(package, http)
+                _loaded[self.name] = package
+
+    def _rehearse(self, package: Any, http: Any) -> None:
+        try:
+            if self.rehearse is not None:
+                self.rehearse(package, http)
+        except Exception:
+            # Then the first call is slow, and no worse.
+            logger.debug("The SDK %r cannot be rehearsed", self.name, exc_info=True)
 
     def _load_quietly(self) -> None:
         try:
@@ -73,3 +96,7 @@ class Sdk:
         except Exception:
             # The first call meets the same error and can tell the user.
             logger.debug("The SDK %r cannot be imported", self.name, exc_info=True)
+
+
+async def _nothing() -> None:
+    pass

@@ -110,11 +110,6 @@ _TOKENS = [
 
 # -- secrets that their surroundings give away --------------------------------------------
 
-# To the end of the text where the end of the block is missing: better too much than a key.
-_PRIVATE_KEY = (
-    r"-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY[A-Z ]{0,10}-----"
-    r"[^\-]*+(?:-(?!----)[^\-]*+)*+(?:-----END[A-Z0-9 ]{0,60}-----)?"
-)
 _BEARER = r"(?i:bearer)\s{1,4}(?=[A-Za-z._~+/\-]{0,64}\d)([A-Za-z0-9._~+/\-]{16,}+=*)"
 _VALUE = r"[^\s\"'`,;&<>(){}\[\]\\|$]"
 _GIVEN_AS = (
@@ -152,13 +147,29 @@ def _basic(text: str, at: int) -> Span | None:
 _BASIC = re.compile(r"(?i:basic)\s{1,4}([A-Za-z0-9+/]{8,2000}+={0,2})")
 
 
+_KEY_BEGIN = re.compile(r"-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY[A-Z ]{0,10}-----")
+_KEY_END = re.compile(r"-----END[A-Z0-9 ]{0,60}-----")
+
+
+def _private_key(text: str, at: int) -> Span | None:
+    """To the end of the text where the end of the block is missing: better too much than a key."""
+    begin = _KEY_BEGIN.match(text, at)
+    if begin is None:
+        return None
+    dashes = text.find("-----", begin.end())
+    if dashes < 0:
+        return at, len(text)
+    end = _KEY_END.match(text, dashes)
+    return at, end.end() if end is not None else dashes
+
+
 def _near(name: str, anchors: str, find: str | Find, guards: str) -> Detector:
     made = _by(find) if isinstance(find, str) else find
     return Detector(name, "secrets", tuple(anchors.split("|")), made, guards=guards)
 
 
 _CONTEXTS = [
-    _near("private key", "-----begin", _PRIVATE_KEY, "-"),
+    _near("private key", "-----begin", _private_key, "-"),
     _near(
         "Slack webhook",
         "hooks.slack.com/",

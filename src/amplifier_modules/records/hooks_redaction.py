@@ -16,7 +16,7 @@ from amplifier_core.models import HookResult
 
 from amplifier_modules.records.detectors import Rule
 from amplifier_modules.records.known import KnownSecrets, collect_contributed, given_to
-from amplifier_modules.records.redactor import Redactor
+from amplifier_modules.records.redactor import UNTOUCHED, Redactor
 from amplifier_modules.records.subscriptions import any_event, declared_events
 from amplifier_modules.settings import Settings
 
@@ -60,12 +60,19 @@ class RedactionHook:
         try:
             redacted, rules = self._redactor.redact(data)
         except Exception:
-            logger.exception("Event %r is passed on as it is: it could not be redacted", event)
-            return _CONTINUE
+            # Not its text: that may be what must not be seen.
+            logger.warning("Event %r is emptied: it could not be redacted", event)
+            return HookResult(action="modify", data=_emptied(data))
         if not rules:
             return _CONTINUE
         note = {"applied": True, "rules": rules}
         return HookResult(action="modify", data={**redacted, "redaction": note})
+
+
+def _emptied(data: dict[str, Any]) -> dict[str, Any]:
+    """What is left of an event in which anything may be a secret: which one it is."""
+    kept = {name: data[name] for name in UNTOUCHED if isinstance(data.get(name), str)}
+    return {**kept, "redaction": {"applied": True, "rules": ["secrets"], "failed": True}}
 
 
 async def mount(

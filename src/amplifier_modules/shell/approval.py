@@ -91,7 +91,7 @@ class ApprovalGuard:
 
     async def _decide_if_changed(self, data: dict[str, Any]) -> HookResult:
         passed = self._passed.pop(_call_key(data), None)
-        if passed is not None and passed == _print_of(data):
+        if passed is not None and passed == self._print_of(data):
             return HookResult()
         return await self._decide(data)
 
@@ -99,13 +99,19 @@ class ApprovalGuard:
         call = self._facts.call(data)
         places = self._facts.places(call)
         verdict = self._policy.judge(call, places)
-        before = _print_of(data)
+        before = self._print_of(data)
         if not (verdict.action == "allow" and verdict.rule in _SILENT):
             denial = await self._settle(call, places, verdict)
             if denial is not None:
                 return denial
         self._note(data, before, call)
         return HookResult()
+
+    def _print_of(self, data: Mapping[str, Any]) -> str:
+        """The call and where it would run: a parallel call may move the shell meanwhile."""
+        folder = self._facts.told_folder(str(data.get("tool_name")))
+        name, given = data.get("tool_name"), data.get("tool_input")
+        return fingerprint({"name": name, "input": given, "folder": folder})
 
     def _note(self, data: dict[str, Any], before: str, call: Call) -> None:
         while len(self._passed) >= _MOST_UNDER_WAY:
@@ -120,8 +126,10 @@ class ApprovalGuard:
         """Announce, ask if needed, write down; the denial, or None if it may go on."""
         request = request_for(call, self._settings.default_timeout)
         about = {"action": request.action, "risk_level": request.risk_level}
-        await self._emit(APPROVAL_REQUIRED, call, verdict, verdict.reason, **about)
-        if verdict.action == "ask":
+        heard = await self._emit(APPROVAL_REQUIRED, call, verdict, verdict.reason, **about)
+        if heard is not None and heard.action == "deny":
+            answer = Answer(False, heard.reason or "a hook denied it")
+        elif verdict.action == "ask":
             async with self._asking:
                 answer = await self._answer(call, places, verdict, request)
         else:
@@ -140,33 +148,35 @@ class ApprovalGuard:
         known = self.memory.recall(call, verdict, places.folder)
         if known is not None:
             return Answer(known.approved, f"remembered: {known.reason}")
-        answer = await self._ask(request, verdict)
+        answer = await self._ask(request, verdict, places.folder)
         if answer.remember:
             self.memory.keep(call, verdict, places.folder, answer.approved, answer.reason)
         return answer
 
-    async def _ask(self, request: ApprovalRequest, verdict: Verdict) -> Answer:
+    async def _ask(self, request: ApprovalRequest, verdict: Verdict, folder: str | None) -> Answer:
         dialogue = getattr(self._coordinator, "approval_system", None)
         try:
             if self._provider is not None:
                 return await ask_provider(self._provider, request)
             if dialogue is not None:
-                return await ask_in_dialogue(dialogue, request, verdict)
+                return await ask_in_dialogue(dialogue, request, verdict, folder)
         except TimeoutError:
             allowed = self._settings.default_action == "allow"
             return Answer(allowed, "nobody answered in time")
         except Exception as error:
             logger.exception("The question about %r could not be asked", request.tool_name)
             return Answer(False, f"the question could not be asked ({type(error).__name__})")
-        return Answer(False, f"{verdict.reason} There is nobody to ask.")
+        hint = "There is nobody to ask: run it in a terminal, or add a rule to 'allow'."
+        return Answer(False, f"{verdict.reason} {hint}")
 
     # -- telling --------------------------------------------------------------------------
 
     async def _emit(
         self, event: str, call: Call, verdict: Verdict, reason: str, **about: str
-    ) -> None:
+    ) -> HookResult | None:
         facts = {"tool_name": call.tool_name, **about, "reason": reason, "rule": verdict.rule}
-        await self._coordinator.hooks.emit(event, facts)
+        result: HookResult | None = await self._coordinator.hooks.emit(event, facts)
+        return result
 
     def _write_down(self, request: ApprovalRequest, verdict: Verdict, answer: Answer) -> None:
         if self._audit is not None:
@@ -181,10 +191,6 @@ class ApprovalGuard:
 def _call_key(data: Mapping[str, Any]) -> object:
     given = data.get("tool_call_id")
     return given if isinstance(given, str) and given else id(asyncio.current_task())
-
-
-def _print_of(data: Mapping[str, Any]) -> str:
-    return fingerprint({"name": data.get("tool_name"), "input": data.get("tool_input")})
 
 
 async def mount(coordinator: Any, config: dict[str, Any] | None = None) -> Callable[[], None]:

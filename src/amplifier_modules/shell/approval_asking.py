@@ -59,13 +59,16 @@ async def ask_provider(provider: Any, request: ApprovalRequest) -> Answer:
     return Answer(approved, reason, getattr(response, "remember", None) is True)
 
 
-async def ask_in_dialogue(dialogue: Any, request: ApprovalRequest, verdict: Verdict) -> Answer:
+async def ask_in_dialogue(
+    dialogue: Any, request: ApprovalRequest, verdict: Verdict, folder: str | None
+) -> Answer:
     """The answer of the app's approval system, which knows only texts to choose from.
 
     Raises:
         TimeoutError: nobody answered in time.
     """
-    prompt = f"Allow to {_full_action(request)}? {verdict.reason}"
+    where = f"in {folder!r}" if folder else "in a folder that is not known"
+    prompt = f"Allow to {_full_action(request)} {where}? {verdict.reason}"
     seconds = request.timeout or _DIALOGUE_SECONDS
     try:
         async with asyncio.timeout(seconds):

@@ -16,6 +16,7 @@ _SECRET = re.compile(
     r"(?i)(\b(?:bearer|basic)\s+|\b[\w-]*(?:password|passwd|secret|token|api[_-]?key|authorization)"
     r"['\"]?\s*[=:]\s*(?:bearer\s+|basic\s+)?['\"]?)[^\s'\"&;|]+"
 )
+_IN_ADDRESS = re.compile(r"(://[^/\s:@]*:)[^/\s@]+@")
 _KEY = re.compile(r"\b(?:sk|pk|rk|ghp|gho|ghs|github_pat|xox[a-z]|AKIA|AIza)[-_A-Za-z0-9]{12,}")
 
 
@@ -50,6 +51,8 @@ class AuditFile:
         self._path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         # A link put in the place of the file must not lead the lines elsewhere.
         flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0)
+        # Nor may a pipe keep the session waiting for a reader.
+        flags |= getattr(os, "O_NONBLOCK", 0)
         file = os.open(self._path, flags, 0o600)
         try:
             if hasattr(os, "fchmod"):
@@ -67,7 +70,8 @@ def without_secrets(value: Any) -> Any:
 
 def _masked(value: Any) -> Any:
     if isinstance(value, str):
-        return _KEY.sub("[REDACTED]", _SECRET.sub(r"\1[REDACTED]", value))
+        value = _IN_ADDRESS.sub(r"\1[REDACTED]@", _SECRET.sub(r"\1[REDACTED]", value))
+        return _KEY.sub("[REDACTED]", value)
     if isinstance(value, dict):
         return {key: _masked(each) for key, each in value.items()}
     return [_masked(each) for each in value] if isinstance(value, list) else value

@@ -62,9 +62,11 @@ class Facts:
         working = self._coordinator.get_capability("session.working_dir") or os.getcwd()
         working = os.path.abspath(os.fspath(working))
         project = os.path.join(working, os.path.expanduser(self._settings.project or ""))
-        folder: str | None = working
-        if call.is_shell:
-            own = getattr(self._tool(call.tool_name), "folder", None)
-            unknown = None if self.has_moved else working
-            folder = own if isinstance(own, str) else unknown
+        unknown = None if call.is_shell and self.has_moved else working
+        folder = self.told_folder(call.tool_name) or unknown
         return Places(os.path.normpath(project), folder, working)
+
+    def told_folder(self, tool_name: str) -> str | None:
+        """Where a tool says that relative paths start; it may be configured to be elsewhere."""
+        own = getattr(self._tool(tool_name), "folder", None)
+        return own if isinstance(own, str) and os.path.isabs(own) else None

@@ -154,11 +154,14 @@ class BashTool:
         text, timeout = _command(input), _timeout(input)
         if _flag(input, "run_in_background"):
             return await self._run_behind(text, timeout)
-        async with self._free:
-            return await self._run_here(text, timeout or self._settings.timeout)
-
-    async def _run_here(self, text: str, timeout: float) -> ToolResult:
+        # Before the wait: a call runs where it was approved, wherever others go meanwhile.
         folder, note = self._start_folder()
+        async with self._free:
+            return await self._run_here(text, timeout or self._settings.timeout, folder, note)
+
+    async def _run_here(
+        self, text: str, timeout: float, folder: str, note: str | None
+    ) -> ToolResult:
         if refusal := self._safety.refusal(text, folder):
             return refused(refusal, "blocked")
         command = self._new_command(text)

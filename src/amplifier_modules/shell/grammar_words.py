@@ -173,6 +173,9 @@ class WordReader(Cursor):
 
     def _process(self, direction: str) -> Part:
         self.at += 1
+        if self.looking_at("(("):
+            # Some versions of bash take it for arithmetic first.
+            raise self.error("A subshell at the very beginning of a process substitution")
         return self._substitution("input" if direction == "<" else "output")
 
     def _substitution(self, kind: Literal["command", "input", "output"]) -> Substitution:

@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 
 from pydantic import BeforeValidator, Field, field_validator, model_validator
 
-from amplifier_modules.settings import Settings
+from amplifier_modules.settings import PROTECTED_PATHS, Settings
 from amplifier_modules.shell.rules_commands import CommandPattern
 from amplifier_modules.shell.verdict import Action, Verdict
 
@@ -109,6 +109,9 @@ class ApprovalSettings(Settings):
     tools: dict[str, ToolOptions] = Field(default_factory=dict)
     project: str | None = None
     """The folder in which reads are allowed; otherwise the session's working folder."""
+
+    protected_paths: list[str] = Field(default_factory=lambda: list(PROTECTED_PATHS))
+    """Parts of paths, as `.git/hooks`: nothing writes there without being asked about."""
 
     def objections(self) -> Iterator[tuple[Verdict, Entry]]:
         """The entries of `deny` and `ask`, each with the verdict it stands for."""

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from typing import Any
 
+from amplifier_modules.settings import protecting
 from amplifier_modules.shell.policy import ApprovalSettings, Entry
 from amplifier_modules.shell.policy_commands import CommandPolicy
 from amplifier_modules.shell.rules_places import Places, host_matches, host_of
@@ -71,7 +72,7 @@ class CallPolicy:
         """The verdicts that make up the one on `call`."""
         if call.is_shell:
             return self._shell_parts(call, places)
-        objections = list(self._objections(call, places))
+        objections = [*self._objections(call, places), *self._protected(call, places)]
         return objections or [self._permission(call, places)]
 
     # -- shell ----------------------------------------------------------------------------
@@ -110,6 +111,13 @@ class CallPolicy:
             if entry.command is None and _fits_tool(entry, call) and _touches(entry, call, places):
                 yield verdict
 
+    def _protected(self, call: Call, places: Places) -> Iterator[Verdict]:
+        for path in call.paths("writes"):
+            names = {path, places.written(path), places.located(path)} - {None} if path else set()
+            if any(protecting(each or "", self._settings.protected_paths) for each in names):
+                reason = f"{path!r} decides what is run later."
+                yield Verdict("ask", "built-in: protected_paths", reason)
+
     def _permission(self, call: Call, places: Places) -> Verdict:
         for number, entry in enumerate(self._settings.allow):
             if entry.command is None and _covers(entry, call, places):
@@ -133,7 +141,9 @@ class CallPolicy:
             return Verdict("ask", "built-in: no rule", reason)
         if call.paths("writes") or call.hosts():
             return Verdict("ask", "built-in: no rule", "It writes, or talks to another machine.")
-        outside = [p for p in call.paths("reads") if p is None or not places.is_within(p, ".")]
+        # Without a path, such a tool reads where relative paths start.
+        reads = call.paths("reads") or (["."] if call.annotations.get("reads") else [])
+        outside = [p for p in reads if p is None or not places.is_within(p, ".")]
         if outside:
             return Verdict("ask", "built-in: no rule", f"{outside[0]!r} is not in the project.")
         return Verdict("allow", rule, "It only reads, and only in the project.")

@@ -9,6 +9,7 @@ from fnmatch import fnmatchcase
 
 from amplifier_modules.shell.grammar import Found, ParseError, parse, simple_commands
 from amplifier_modules.shell.policy import BUILT_IN_COMMANDS, ApprovalSettings, Entry
+from amplifier_modules.shell.policy_hidden import hidden_script, program, touched, unclear_host
 from amplifier_modules.shell.rules_commands import (
     CommandPattern,
     possible_paths,
@@ -22,7 +23,9 @@ _NO_RULE = "built-in: no rule"
 _UNREADABLE = "built-in: unreadable command"
 _UNKNOWN = "built-in: unknown command"
 _UNKNOWN_FILES = "built-in: unknown files"
+_PROTECTED = "built-in: protected_paths"
 _HARMLESS_TARGETS = frozenset({"/dev/null"})
+_HIGHEST_OWN_DESCRIPTOR = 9
 _MOVES = frozenset({"cd", "pushd", "popd", "eval", "source", ".", "exec", "command", "builtin"})
 
 
@@ -58,7 +61,8 @@ class CommandPolicy:
         if verdict.action == "allow" or not verdict.rule.startswith("built-in"):
             return verdict.action != "allow"
         hides = verdict.rule in (_UNREADABLE, _UNKNOWN)
-        return verdict.rule == _UNKNOWN_FILES or (hides and self._has_objections)
+        speaks = verdict.rule in (_UNKNOWN_FILES, _PROTECTED)
+        return speaks or (hides and self._has_objections)
 
     @property
     def _has_objections(self) -> bool:
@@ -100,6 +104,14 @@ class CommandPolicy:
         for verdict, entry in self._settings.objections():
             if self._objects(entry, command, places):
                 yield replace(verdict, about=about)
+            elif self._might_object(entry, command):
+                reason = f"Only a run can tell whether this is what {verdict.rule} names."
+                yield Verdict("ask", _UNKNOWN, reason, about)
+        if (hidden := hidden_script(command)) is not None:
+            yield Verdict("ask", _UNKNOWN, hidden, about)
+        for path in touched(command, places, self._settings):
+            reason = f"It may change {path!r}, which decides what is run later."
+            yield Verdict("ask", _PROTECTED, reason, about)
         for reason in _odd_words(command, places):
             yield Verdict("ask", "built-in: more than a plain command", reason, about)
         if self._has_place_rules and _has_unknown_files(command, places):
@@ -123,6 +135,12 @@ class CommandPolicy:
         hosts = [host_of(each) for each in paths]
         return any(host is not None and host_matches(entry.host, host) for host in hosts)
 
+    def _might_object(self, entry: Entry, command: Found) -> bool:
+        if entry.tool is not None and not fnmatchcase(self._tool, entry.tool):
+            return False
+        unclear = entry.pattern is not None and entry.pattern.might_hit(command)
+        return unclear or unclear_host(entry, command)
+
     # -- what speaks for it ---------------------------------------------------------------
 
     def _permission(self, command: Found, places: Places, about: str) -> Verdict:
@@ -132,6 +150,9 @@ class CommandPolicy:
             return Verdict("ask", _UNKNOWN, "What it runs is not known before it runs.", about)
         if "/" in command.argv[0] and not _is_anchored(command.argv[0], places):
             return Verdict("ask", _NO_RULE, "Which program it names is not known.", about)
+        if program(command) == "git" and places.folder not in (places.working, places.project):
+            # A folder of files can pose as a repository whose config names programs.
+            return Verdict("ask", _NO_RULE, "Git obeys the config of the folder it is in.", about)
         for each in self._permissions:
             if not each.pattern.permits(command):
                 continue
@@ -175,6 +196,8 @@ def _odd_words(command: Found, places: Places) -> Iterator[str]:
     for assignment in command.assignments:
         yield f"It sets {assignment.name!r}, which may change what is run."
     for redirect in command.redirects:
+        if redirect.sets is not None:
+            yield f"It sets {redirect.sets!r}, which may change what is run."
         reason = _odd_redirect(redirect, places)
         if reason:
             yield reason
@@ -182,7 +205,10 @@ def _odd_words(command: Found, places: Places) -> Iterator[str]:
 
 def _odd_redirect(redirect: Redirect, places: Places) -> str | None:
     target = redirect.target.static
-    if redirect.is_duplication or target in _HARMLESS_TARGETS:
+    if redirect.is_duplication:
+        foreign = int((target or "").rstrip("-") or 0) > _HIGHEST_OWN_DESCRIPTOR
+        return f"It uses the descriptor {target!r}, which is not its own." if foreign else None
+    if target in _HARMLESS_TARGETS:
         return None
     if redirect.writes:
         return f"It writes to {redirect.target.source!r}."
@@ -190,7 +216,9 @@ def _odd_redirect(redirect: Redirect, places: Places) -> str | None:
         return None if redirect.body.static is not None else "Its here-document is not plain."
     if redirect.operator == "<<<":
         return None if target is not None else "What it reads is not known before it runs."
-    inside = target is not None and places.is_within(target, ".")
+    # Bash makes connections of names such as /dev/tcp/host/80.
+    is_device = target is not None and os.path.normpath(target).startswith("/dev/")
+    inside = target is not None and not is_device and places.is_within(target, ".")
     return None if inside else f"It reads {redirect.target.source!r}."
 
 

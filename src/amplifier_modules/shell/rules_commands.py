@@ -17,7 +17,9 @@ from fnmatch import fnmatchcase
 from amplifier_modules.shell.grammar import Found, ParseError, parse, simple_commands
 from amplifier_modules.shell.rules_dangers import (
     INTERPRETERS,
+    RUNNERS,
     RUNS_OTHERS,
+    SUBCOMMANDS,
     dangerous_argument,
 )
 from amplifier_modules.shell.rules_places import Places
@@ -26,7 +28,9 @@ from amplifier_modules.shell.syntax import Pattern, Text, Word
 _HARMLESS = frozenset({"ls", "echo"})
 """Programs that no option makes harmful: a file name that looks like one does no harm."""
 _MOST_LAYERS = 4
-_CODE_OPTION = re.compile(r"-[A-Za-z]*[ceEpPrRm]|--(?:eval|print|exec|command)|-")
+_MOST_POSITIONS = 1_000
+_NAMES_A_SCRIPT = ("-m", "-jar")
+"""Options of interpreters whose next word is what is run."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,15 +68,23 @@ class CommandPattern:
         shown = shlex.join(self.words) + (" *" if self.open_ended else "")
         if "*" in name:
             raise ValueError(f"The command {shown!r} means any program. Name one.")
-        runs_any = name in RUNS_OTHERS and (self.open_ended or len(self.words) == 1)
-        code = name in INTERPRETERS and (
-            len(self.words) == 1
-            or (self.open_ended and bool(_CODE_OPTION.fullmatch(self.words[-1])))
-        )
-        if runs_any or code:
+        if self._runs_anything(name):
             raise ValueError(
                 f"The command {shown!r} lets {name!r} run anything. Write the whole command."
             )
+
+    def _runs_anything(self, name: str) -> bool:
+        count = len(self.words)
+        if name in RUNS_OTHERS:
+            return self.open_ended or count == 1
+        if name in INTERPRETERS and count == 1:
+            return True
+        if not self.open_ended:
+            return False
+        first = self.words[1] if count > 1 else ""
+        if name in INTERPRETERS and first.startswith("-"):
+            return first not in _NAMES_A_SCRIPT or count == 2
+        return (name in SUBCOMMANDS and count == 1) or (count == 2 and (name, first) in RUNNERS)
 
     def permits(self, command: Found) -> bool:
         """Whether `command` is exactly what this pattern means."""
@@ -87,9 +99,15 @@ class CommandPattern:
         if not self.open_ended:
             return len(command.argv) == known
         rest = command.words[known:]
-        if dangerous_argument(self.words[0], command.argv[known:]) is not None:
+        if dangerous_argument(self._program, command.argv[known:]) is not None:
             return False
         return all(each.static is not None or self._permits_glob(each) for each in rest)
+
+    @property
+    def _program(self) -> str:
+        """The name that options are looked up by: `python -m pytest` has those of `pytest`."""
+        runs_module = len(self.words) > 2 and self.words[1] == "-m"
+        return self.words[2] if runs_module else os.path.basename(self.words[0])
 
     def _permits_glob(self, word: Word) -> bool:
         """Whether whatever names a glob finds are fine as arguments."""
@@ -103,6 +121,17 @@ class CommandPattern:
         """Whether `argv`, or what it runs in turn, is meant in the broad sense."""
         return any(self._hits(each) for each in behind(argv))
 
+    def might_hit(self, command: Found) -> bool:
+        """Whether words that only a run can tell may make `command` what is meant."""
+        argv = tuple(map(_before_a_run, command.words))
+        starts = range(min(len(argv), _MOST_POSITIONS) if _runs_others(argv) else 1)
+        return any(self._might_hit(argv[start:]) for start in starts)
+
+    def _might_hit(self, argv: tuple[str | None, ...]) -> bool:
+        if not argv or None not in argv:
+            return False
+        return argv[0] is None or CommandPattern(self.words[:1], True)._hits(argv)
+
     def _hits(self, argv: tuple[str | None, ...]) -> bool:
         if not argv or argv[0] is None:
             return False
@@ -113,6 +142,13 @@ class CommandPattern:
             return False
         rest = iter(argv[1:])
         return all(any(_hits_word(word, given) for given in rest) for word in self.words[1:])
+
+
+def _before_a_run(word: Word) -> str | None:
+    """What is known of a word; a glob that begins with a folder finds files and no commands."""
+    if is_glob(word) and "/" in fixed_beginning(word):
+        return word.source
+    return word.static
 
 
 def _permits_word(pattern: str, given: str | None) -> bool:
@@ -134,14 +170,22 @@ def _hits_word(pattern: str, given: str | None) -> bool:
 def behind(argv: tuple[str | None, ...], layers: int = 0) -> Iterator[tuple[str | None, ...]]:
     """`argv` and every command that it may run in turn, as far as that can be read."""
     yield argv
-    name = os.path.basename(argv[0] or "") if argv else ""
-    if layers >= _MOST_LAYERS or (name not in RUNS_OTHERS | INTERPRETERS and name != "find"):
+    if layers >= _MOST_LAYERS or not _runs_others(argv):
         return
-    for position in range(1, len(argv)):
+    for position in range(1, min(len(argv), _MOST_POSITIONS)):
         given = argv[position]
         yield argv[position:]
         if given is not None and not given.isidentifier():
-            yield from _in_text(given, layers)
+            attached = given[2:] if given.startswith("-") else ""
+            for text in {given, attached, given.partition("=")[2]} - {""}:
+                yield from _in_text(text, layers)
+
+
+def _runs_others(argv: tuple[str | None, ...]) -> bool:
+    name = os.path.basename(argv[0] or "") if argv else ""
+    if name in RUNS_OTHERS or name in INTERPRETERS or name == "find":
+        return True
+    return any((name, each) in RUNNERS for each in argv[1:])
 
 
 def _in_text(text: str, layers: int) -> Iterator[tuple[str | None, ...]]:
@@ -191,8 +235,11 @@ def _stays_within(word: Word, pattern: str, places: Places) -> bool:
         beginning = fixed_beginning(word)
         folder, _, _ = beginning.rpartition("/")
         below = word.source[len(beginning) :]
-        # A glob may find a link to elsewhere, and what lies below it is out of sight.
-        return "/" not in below and places.is_within(folder or _root(beginning), pattern)
+        folder = folder or _root(beginning)
+        # Some shells take `..` for a name that `.*` finds.
+        if "/" in below or beginning.rpartition("/")[2].startswith("."):
+            return False
+        return places.is_within(folder, pattern) and places.leads_nowhere(folder, pattern)
     if not text.startswith("-"):
         return places.is_within(text or ".", pattern)
     _, equals, value = text.partition("=")
@@ -209,6 +256,7 @@ def possible_paths(command: Found) -> Iterator[str]:
     for text in (fixed_beginning(word) for word in words):
         _, _, value = text.partition("=")
         attached = text[2:] if text.startswith("-") and not text.startswith("--") else ""
-        for each in (text, value, attached):
+        # `git show HEAD:file` and `scp host:file` have the path behind a colon.
+        for each in (text, value, attached, text.rpartition(":")[2]):
             if each.lstrip("@"):
                 yield each.lstrip("@")

@@ -59,6 +59,17 @@ class Places:
         place = self.located(text)
         return place is not None and self._means(pattern, place, broadly=False)
 
+    def leads_nowhere(self, folder: str, pattern: str) -> bool:
+        """Whether no link directly in `folder` leads out of the place that `pattern` means."""
+        place = self.located(folder)
+        try:
+            with os.scandir(place) as entries:
+                names = [each.path for each in entries if each.is_symlink()]
+        except OSError:
+            # Where there is no folder, a glob finds nothing.
+            names = []
+        return all(self.is_within(each, pattern) for each in names)
+
     def might_be(self, text: str, pattern: str) -> bool:
         """Whether a path is that place by its real or by its written name.
 

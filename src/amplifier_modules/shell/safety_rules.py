@@ -246,6 +246,9 @@ _RULES: dict[str, Callable[[Sequence[str], Place], Iterator[Finding]]] = {
     "rm": _rm,
     "sudo": _other_user,
     "su": _other_user,
+    "doas": _other_user,
+    "pkexec": _other_user,
+    "runuser": _other_user,
     "dd": _dd,
     "mkfs": _make_file_system,
     "passwd": _password,
@@ -282,8 +285,12 @@ def _in_inner_command(name: str, words: Sequence[Word], place: Place) -> Iterato
         # The arguments that xargs adds are known only to those who write to it.
         more = [_STDIN] if name == "xargs" else []
         yield from _in_command([*inner, *more] if inner else [], place)
+        if name == "env":
+            yield from _in_split_strings(words[1:], place)
     elif name == "eval":
         yield from _in_script([word.static for word in words[1:]], place)
+    elif name == "trap" and len(words) > 2:
+        yield from _in_script([words[1].static], place)
     elif name in _SHELLS:
         yield from _in_shell_argument(words[1:], place)
     elif name == "find":
@@ -291,6 +298,14 @@ def _in_inner_command(name: str, words: Sequence[Word], place: Place) -> Iterato
         for index, static in enumerate(statics):
             if static in _FIND_ACTIONS:
                 yield from _in_command(words[index + 1 :], place)
+
+
+def _in_split_strings(words: Sequence[Word], place: Place) -> Iterator[Finding]:
+    """Look into `env -S 'command'`, which makes words of a text."""
+    for word, after in zip(words, [*words[1:], None], strict=True):
+        found = re.fullmatch(r"(?:-[iv0]*S|--split-string=?)(.*)", word.static or "", re.DOTALL)
+        if found is not None:
+            yield from _in_script([found[1] or (after.static if after else "")], place)
 
 
 _STDIN = Word((Parameter("stdin"),), "")

@@ -105,6 +105,11 @@ class Redirect:
         return joins and _DESCRIPTOR.fullmatch(self.target.static or "") is not None
 
     @property
+    def sets(self) -> str | None:
+        """The variable in which `{name}>...` leaves the number of a descriptor."""
+        return self.fd[1:-1] if self.fd is not None and self.fd.startswith("{") else None
+
+    @property
     def writes(self) -> bool:
         """Whether it opens a file for writing, or might."""
         return ">" in self.operator and not self.is_duplication

@@ -120,7 +120,8 @@ class WebFetchTool:
             text = "'save_to_file' is no file name. Pass a relative path."
             raise WebError("invalid_input", text)
         allowed = self._settings.allowed_write_paths
-        return find_destination(path, self._working_dir(), ["."] if allowed is None else allowed)
+        folders = ["."] if allowed is None else allowed
+        return find_destination(path, self._working_dir(), folders, self._settings.protected_paths)
 
     async def _save(self, document: Document, destination: Destination) -> dict[str, Any]:
         await asyncio.to_thread(destination.write, document.data)

@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 from pydantic import AfterValidator, BeforeValidator, Field, SecretStr
 
-from amplifier_modules.settings import Settings
+from amplifier_modules.settings import PROTECTED_PATHS, Settings
 from amplifier_modules.web.addresses import special_kind
 from amplifier_modules.web.client import Limits
 from amplifier_modules.web.failures import WebError
@@ -46,6 +46,8 @@ class WebSettings(Settings):
     working_dir: str | None = None
     allowed_write_paths: list[str] | None = None
     """Folders for `save_to_file`; the working folder if None, and no saving if empty."""
+    protected_paths: tuple[str, ...] = PROTECTED_PATHS
+    """Parts of paths that nothing is saved to in any folder."""
     max_results: int = Field(5, ge=1, le=100)
     search_engine: str | None = None
     search_url: str | None = None

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from uuid import uuid4
 
+from amplifier_modules.settings import protecting
 from amplifier_modules.web.failures import WebError
 
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW
@@ -52,15 +53,23 @@ class Destination:
             os.close(folder)
 
 
-def find_destination(text: str, base: Path, allowed: Sequence[str]) -> Destination:
+def find_destination(
+    text: str, base: Path, allowed: Sequence[str], protected: Sequence[str] = ()
+) -> Destination:
     """Where a file named `text`, relative to `base`, would be written.
 
     Raises:
-        WebError: that is in none of the allowed folders.
+        WebError: that is in none of the allowed folders, or protected.
     """
     if not text.strip() or not text.isprintable():
         raise WebError("invalid_input", "'save_to_file' is no file name. Pass a relative path.")
     wanted = _absolute(base, text)
+    if protecting(str(wanted), protected) or protecting(os.path.realpath(wanted), protected):
+        raise WebError(
+            "not_saved",
+            f"Saving to {str(wanted)!r} is denied by 'protected_paths': it decides what is run "
+            "later. Choose another file.",
+        )
     for folder in allowed:
         root = _absolute(base, folder)
         for spelling in (root, root.resolve()):

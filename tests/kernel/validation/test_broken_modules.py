@@ -69,13 +69,13 @@ async def test_a_path_without_a_module_is_one_finding(
     assert part in result.errors[0].message
 
 
-async def test_a_module_of_another_transport_is_one_finding(tmp_path: Path) -> None:
-    (tmp_path / "amplifier.toml").write_text('[module]\ntransport = "grpc"\n')
+async def test_a_module_without_its_component_is_one_finding(tmp_path: Path) -> None:
+    (tmp_path / "amplifier.toml").write_text('[module]\ntransport = "wasm"\n')
 
     result = await VALIDATORS["tool"]().validate(tmp_path)
 
     assert [check.name for check in result.errors] == ["module_importable"]
-    assert "transport 'grpc'" in result.errors[0].message
+    assert "has no component 'module.wasm'" in result.errors[0].message
 
 
 async def test_an_unknown_dotted_name_is_one_finding() -> None:

@@ -128,3 +128,67 @@ async def test_the_flags_of_shortened_messages_are_not_sent() -> None:
 
     assert all(isinstance(each, Message) for each in shown)
     assert not [key for each in shown for key in (each.model_extra or {}) if key.startswith("_")]
+
+
+def sent_as(stored: dict[str, Any]) -> Message:
+    """What validation makes of a stored message, once its calls are blocks of the content."""
+    if "tool_calls" not in stored:
+        return Message.model_validate(stored)
+    blocks = [
+        {"type": "tool_call", "id": call["id"], "name": call["tool"], "input": call["arguments"]}
+        for call in stored["tool_calls"]
+    ]
+    text = [{"type": "text", "text": stored["content"]}] if stored["content"] else []
+    return Message.model_validate({**stored, "content": [*text, *blocks]})
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        user("hello"),
+        system("be brief", pinned=True),
+        {**user("hello"), "name": "Ann"},
+        {**user("hello"), "name": None, "tool_call_id": None},
+        assistant("done"),
+        assistant("", "a"),
+        assistant("I look.", "a", "b"),
+        {**result("a", "text"), "name": "read"},
+        {**user("hello"), "importance": 3},
+    ],
+)
+async def test_a_usual_message_is_what_validation_would_make_of_it(message: Any) -> None:
+    async with simple_context() as context:
+        await context.add_message(message)
+        stored, *_ = await context.get_messages()
+        made, *_ = await context.get_validated_messages()
+
+    expected = sent_as(stored)
+    assert made == expected
+    assert made.model_dump_json() == expected.model_dump_json()
+    assert made.model_fields_set == expected.model_fields_set
+    assert made.model_extra == expected.model_extra
+    assert made.metadata is not stored["metadata"]
+    assert made.model_copy(update={"name": "other"}).name == "other"
+
+
+@pytest.mark.parametrize(
+    "odd",
+    [
+        {"role": "nobody"},
+        {"name": 5},
+        {"tool_call_id": 5},
+        {"metadata": {1: "one"}},
+        {"tool_calls": "many"},
+        {"tool_calls": [{"id": 5, "tool": "read", "arguments": {}}]},
+        {"tool_calls": [{"id": "a", "tool": "", "arguments": {}}]},
+        {"tool_calls": [{"id": "a", "tool": "read", "arguments": {1: 2}}]},
+        {"tool_calls": [["a"]]},
+    ],
+)
+async def test_an_odd_message_becomes_one_that_is_valid(odd: Any) -> None:
+    async with simple_context() as context:
+        await context.add_message({**assistant("hello"), **odd})
+        made, *_ = await context.get_validated_messages()
+
+    again = Message.model_validate(made.model_dump(exclude_unset=True))
+    assert again == made

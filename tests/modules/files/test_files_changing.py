@@ -231,3 +231,17 @@ async def test_without_hard_links_a_new_file_is_still_written(
     await done(call("write_file", file_path="a", content="x"))
 
     assert os.listdir(tmp_path) == ["a"]
+
+
+@pytest.mark.parametrize("ending", ["\n", "\r\n"])
+async def test_replacing_all_makes_no_file_beyond_the_limit(tmp_path: Path, ending: str) -> None:
+    content = (ending * 2000).encode()
+    (tmp_path / "lines.txt").write_bytes(content)
+    call = await file_tools(tmp_path, max_file_size=10_000)
+    await done(call("read_file", file_path="lines.txt"))
+    edit = {"old_string": "\n", "new_string": "x" * 1_000_000, "replace_all": True}
+
+    text = await refusal(call("edit_file", file_path="lines.txt", **edit))
+
+    assert "more than 'max_file_size' (10000 bytes)" in text
+    assert (tmp_path / "lines.txt").read_bytes() == content

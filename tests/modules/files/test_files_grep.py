@@ -74,29 +74,30 @@ async def test_no_match_is_a_success(tree: Path) -> None:
     assert await files(tree, "unheard of") == []
 
 
-@pytest.mark.parametrize(
-    ("arguments", "found"),
-    [
-        ({"-i": True}, ["a.py", "docs/e.md", "src/b.ts"]),
-        ({"include_ignored": True}, ["a.py", "docs/e.md", "src/node_modules/d.js"]),
-        ({"path": "src/node_modules"}, ["src/node_modules/d.js"]),
-        ({"type": "py"}, ["a.py"]),
-        ({"type": "python"}, ["a.py"]),
-        ({"type": "typescript", "-i": True}, ["src/b.ts"]),
-        ({"glob": "*.md"}, ["docs/e.md"]),
-        ({"glob": "!*.md"}, ["a.py"]),
-        ({"glob": "*.{py,md}"}, ["a.py", "docs/e.md"]),
-        ({"glob": "docs/**"}, ["docs/e.md"]),
-        ({"head_limit": 1}, ["a.py"]),
-        ({"head_limit": 1, "offset": 1}, ["docs/e.md"]),
-        ({"head_limit": 0}, ["a.py", "docs/e.md"]),
-        ({"path": "docs/e.md"}, ["docs/e.md"]),
-    ],
-)
-async def test_filters_choose_files(
-    tree: Path, arguments: dict[str, Any], found: list[str]
-) -> None:
-    assert await files(tree, **arguments) == found
+FILTERS: list[tuple[dict[str, Any], list[str]]] = [
+    ({"-i": True}, ["a.py", "docs/e.md", "src/b.ts"]),
+    ({"include_ignored": True}, ["a.py", "docs/e.md", "src/node_modules/d.js"]),
+    ({"path": "src/node_modules"}, ["src/node_modules/d.js"]),
+    ({"type": "py"}, ["a.py"]),
+    ({"type": "python"}, ["a.py"]),
+    ({"type": "typescript", "-i": True}, ["src/b.ts"]),
+    ({"glob": "*.md"}, ["docs/e.md"]),
+    ({"glob": "!*.md"}, ["a.py"]),
+    ({"glob": "*.{py,md}"}, ["a.py", "docs/e.md"]),
+    ({"glob": "docs/**"}, ["docs/e.md"]),
+    ({"head_limit": 1}, ["a.py"]),
+    ({"head_limit": 1, "offset": 1}, ["docs/e.md"]),
+    ({"head_limit": 0}, ["a.py", "docs/e.md"]),
+    ({"path": "docs/e.md"}, ["docs/e.md"]),
+]
+
+
+async def test_filters_choose_files(tree: Path) -> None:
+    # Side by side, as most of the time goes into starting processes.
+    chosen = await asyncio.gather(*(files(tree, **arguments) for arguments, _ in FILTERS))
+
+    for (arguments, found), got in zip(FILTERS, chosen, strict=True):
+        assert got == found, arguments
 
 
 @pytest.mark.parametrize(
@@ -235,3 +236,23 @@ async def test_a_part_of_the_config_for_one_tool_wins(tree: Path) -> None:
 
     assert found == [str(tree / "a.py"), str(tree / "src/node_modules/d.js")]
     assert listed == str(tree / "docs")
+
+
+async def test_an_answer_holds_so_much_and_says_what_it_left_out(tmp_path: Path) -> None:
+    (tmp_path / "long.txt").write_text(("hit" + "x" * 1900 + "\n") * 1500)
+    call = await search_tools(tmp_path)
+
+    output = await done(call("grep", pattern="hit", output_mode="content", head_limit=0))
+
+    assert (output["total_matches"], output["results_capped"]) == (1500, True)
+    assert 900 < output["matches_count"] == len(output["results"]) < 1100
+    assert output["note"].startswith(f"Only the first {output['matches_count']} of 1500 matches")
+
+
+async def test_an_answer_that_fits_is_whole_and_has_no_note(tmp_path: Path) -> None:
+    (tmp_path / "long.txt").write_text("hit\n" * 1500)
+    call = await search_tools(tmp_path)
+
+    output = await done(call("grep", pattern="hit", output_mode="content", head_limit=0))
+
+    assert (len(output["results"]), "note" in output) == (1500, False)

@@ -159,6 +159,52 @@ async def test_an_allowed_root_that_becomes_a_link_opens_nothing(project: Path) 
     assert os.listdir(project.parent / "outside") == ["secret.txt"]
 
 
+PROTECTED = [
+    ".git/hooks/pre-commit",
+    "sub/.git/hooks/pre-commit",
+    "src/../.git/config",
+    ".git/config.worktree",
+    ".git/modules/lib/hooks/post-checkout",
+    ".GIT/Hooks/pre-commit",
+    ".amplifier/hooks/a/hooks.json",
+    ".amplifier/settings.yaml",
+    ".amplifier/settings.local.yaml",
+    "innocent/pre-commit",
+]
+
+
+@needs_links
+@pytest.mark.parametrize("path", PROTECTED)
+async def test_files_that_decide_what_runs_later_are_not_written(project: Path, path: str) -> None:
+    (project / ".git" / "hooks").mkdir(parents=True)
+    (project / "innocent").symlink_to(".git/hooks")
+    call = await file_tools(project)
+
+    text = await refusal(call("write_file", file_path=path, content="x"))
+
+    assert "is denied by 'protected_paths': it decides what is run later." in text
+    assert os.listdir(project / ".git" / "hooks") == []
+
+
+@needs_links
+async def test_a_protected_folder_that_is_a_link_is_protected_where_it_leads(project: Path) -> None:
+    (project / ".git").mkdir()
+    (project / ".git" / "hooks").symlink_to("../src")
+    call = await file_tools(project)
+
+    await refusal(call("write_file", file_path="src/pre-commit", content="x"))
+
+
+async def test_what_is_protected_can_be_read_and_the_list_can_be_changed(project: Path) -> None:
+    (project / ".git").mkdir()
+    (project / ".git" / "config").write_text("[core]\n")
+    call = await file_tools(project, protected_paths=["ci"])
+
+    assert (await call("read_file", file_path=".git/config")).success
+    assert (await call("write_file", file_path=".git/config", content="x")).success
+    await refusal(call("write_file", file_path="ci/build.yaml", content="x"))
+
+
 @needs_links
 async def test_a_denied_link_stays_denied_wherever_it_leads(project: Path) -> None:
     (project / "vault").symlink_to("keys")

@@ -322,6 +322,9 @@ async def test_a_denied_call_is_not_run_and_the_model_reads_why(loop: str) -> No
     await ready.run()
 
     assert results(ready) == ["Denied by hook: not here"]
+    error = ready.payload("tool:error")
+    assert error["error"] == {"type": "Denied", "msg": "not here"}
+    assert (error["tool_call_id"], "result" in error) == ("c0", False)
     assert tool.inputs == []
     assert "tool:post" not in ready.names
 

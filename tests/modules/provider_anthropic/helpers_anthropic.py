@@ -71,6 +71,8 @@ class AnthropicWire:
     extra = "anthropic"
     key_variable = "ANTHROPIC_API_KEY"
     model = MODEL
+    required: dict[str, Any] = {}  # noqa: RUF012
+    lists_models = True
 
     async def mount(self, coordinator: Any, config: dict[str, Any]) -> Any:
         return await mount(coordinator, config)

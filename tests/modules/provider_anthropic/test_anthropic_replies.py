@@ -12,6 +12,7 @@ from amplifier_core.llm_errors import (
     InvalidToolCallError,
     ProviderUnavailableError,
     RateLimitError,
+    StreamError,
 )
 from helpers_anthropic import (
     AnthropicWire,
@@ -23,7 +24,7 @@ from helpers_anthropic import (
     text_block,
     thinking_block,
 )
-from helpers_wire import WireServer, answers, desk, serving, streams
+from helpers_wire import WireServer, answers, desk, serving, sse, streams
 
 
 @pytest.fixture
@@ -320,3 +321,38 @@ async def test_retired_models_are_listed_only_if_asked_for(
             9_000,
         )
         assert len(await everything.provider.list_models()) == 2
+
+
+async def test_what_is_not_counted_has_no_known_cost(
+    wire: AnthropicWire, server: WireServer
+) -> None:
+    answer = wire.whole("Hi")
+    del answer["usage"]
+    server.will(answers(200, answer))
+    async with desk(wire, server, use_streaming=False) as at:
+        assert (await at.ask("Q")).usage.cost_usd is None
+
+
+@pytest.mark.parametrize(
+    "nonsense",
+    [
+        [],
+        "text",
+        {"type": "content_block_delta", "index": 7, "delta": {"type": "text_delta", "text": "x"}},
+        {"type": "content_block_delta", "index": 0, "delta": {"type": "text_delta", "text": 1}},
+        {"type": "content_block_delta", "index": 0, "delta": "text"},
+        {"type": "content_block_start", "index": 0, "content_block": None},
+        {"type": "message_start"},
+        {"type": "message_delta", "delta": None, "usage": 3},
+    ],
+)
+async def test_nonsense_is_one_clear_error(
+    wire: AnthropicWire, server: WireServer, nonsense: Any
+) -> None:
+    named = nonsense["type"] if isinstance(nonsense, dict) else "content_block_delta"
+    opened = event("content_block_start", index=0, content_block={"type": "text", "text": ""})
+    closed = event("content_block_stop", index=0)
+    server.will(streams(start(), opened, sse(named, nonsense), closed, *end()))
+    async with desk(wire, server) as at:
+        with pytest.raises(StreamError):
+            await at.ask("Q")

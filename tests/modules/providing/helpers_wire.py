@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import importlib
 import json
 import socket
 import struct
@@ -230,7 +229,10 @@ def free_url() -> str:
 
 
 class Wire(Protocol):
-    """How one vendor's API looks; each provider's tests have one."""
+    """How one vendor's API looks; each provider's tests have one.
+
+    One whose vendor does not need a key has also `needs_key = False`.
+    """
 
     module: str
     """The import name of the provider."""
@@ -239,6 +241,10 @@ class Wire(Protocol):
     extra: str
     key_variable: str
     model: str
+    required: dict[str, Any]
+    """What its config needs besides a key; nothing listens there."""
+    lists_models: bool
+    """Whether the vendor can be asked which models it has."""
 
     async def mount(self, coordinator: Any, config: dict[str, Any]) -> Any: ...
 
@@ -290,12 +296,12 @@ class Desk:
 
 @asynccontextmanager
 async def desk(wire: Wire, server: WireServer, **config: Any) -> AsyncIterator[Desk]:
-    # An import takes longer than most tests, and longer than some may wait.
-    importlib.import_module(wire.sdk)
     coordinator = MockCoordinator()
     given = {"api_key": KEY, "base_url": server.url, "max_retries": 0, **QUICK, **config}
     cleanup = await wire.mount(coordinator, given)
     provider = coordinator.get("providers", wire.mount_name)
+    # An import takes longer than most tests, and longer than some may wait.
+    await provider.sdk.load()
     opened = Desk(coordinator, provider, cleanup)
     try:
         yield opened

@@ -164,6 +164,16 @@ def test_vendors_say_in_many_ways_how_long_to_wait(
     assert retry_after(headers) == seconds
 
 
+@pytest.mark.parametrize("status", [408, 429, 500, 503, 529])
+def test_nobody_waits_longer_than_allowed(status: int) -> None:
+    error = Blame("here", longest_wait=60.0).for_report(
+        Report(status, "later", {"retry-after": "86400"})
+    )
+
+    assert not error.retryable
+    assert "max_retry_delay" in str(error)
+
+
 def test_a_moment_to_wait_for_is_turned_into_seconds() -> None:
     moment = format_datetime(datetime.now(UTC) + timedelta(seconds=100), usegmt=True)
 
@@ -192,6 +202,33 @@ def test_errors_of_http_clients_are_known_by_name() -> None:
     assert type(blame.for_exception(ConnectError("refused"))) is NetworkError
     assert type(blame.for_exception(TransportError("gone"))) is StreamError
     assert "refused" in str(blame.for_exception(ConnectError("refused")))
+
+
+def test_an_error_that_the_caller_is_handling_is_not_to_blame() -> None:
+    class ReadTimeout(TimeoutError):
+        pass
+
+    def handle_one_and_meet_another() -> None:
+        try:
+            raise LLMError("slow") from ReadTimeout()
+        except LLMError:
+            raise ValueError("unreadable")  # noqa: B904
+
+    with pytest.raises(ValueError, match="unreadable") as caught:
+        handle_one_and_meet_another()
+
+    assert type(Blame("here").for_exception(caught.value)) is StreamError
+
+
+@pytest.mark.parametrize("kind", [ValueError, TypeError, KeyError, AttributeError, RecursionError])
+def test_an_answer_of_an_unexpected_shape_cannot_be_read(kind: type[Exception]) -> None:
+    assert type(Blame("here").for_exception(kind("odd"))) is StreamError
+
+
+def test_a_vendor_may_be_clearer_than_its_status() -> None:
+    report = Report(400, "odd", kind=NetworkError)
+
+    assert type(Blame("here").for_report(report)) is NetworkError
 
 
 # -- keys --------------------------------------------------------------------------------------
@@ -229,8 +266,18 @@ def test_a_key_file_that_cannot_be_used_is_named(tmp_path: Path, content: bytes 
 
 
 def test_a_key_is_cut_out_of_texts() -> None:
-    assert without_key("the key abc is wrong", SecretStr("abc")) == "the key [REDACTED] is wrong"
+    hidden = "the key [REDACTED] is wrong"
+    assert without_key("the key abc-1234 is wrong", SecretStr("abc-1234")) == hidden
     assert without_key("the key", None) == "the key"
+    assert without_key("the key", SecretStr("e")) == "the key"
+
+
+@pytest.mark.parametrize("key", ["two\nlines-of-it", "with space", "schlüssel", 'qu"ote', "a\\b"])
+def test_what_cannot_be_a_key_is_refused_without_showing_it(key: str) -> None:
+    with pytest.raises(ValueError, match="no key has") as caught:
+        find_key(settings(api_key=key), [])
+
+    assert key not in str(caught.value)
 
 
 def test_several_notes_become_one() -> None:

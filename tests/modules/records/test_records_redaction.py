@@ -335,3 +335,18 @@ def test_no_token_survives_wherever_it_is(data: dict[str, Any]) -> None:
 async def test_a_mistake_in_the_config_is_named(config: dict[str, Any], said: str) -> None:
     with pytest.raises(ValueError, match=said):
         await hooks_redaction.mount(coordinator_of(), config)
+
+
+class _Unreadable(dict[str, Any]):
+    def items(self) -> Any:
+        raise RuntimeError("not now")
+
+
+async def test_an_event_that_cannot_be_redacted_reaches_nobody_with_its_content() -> None:
+    async with redacting() as coordinator:
+        inner = _Unreadable(token=TOKEN)
+        found = await seen(coordinator, "my:own", session_id="s1", token=TOKEN, inner=inner)
+
+    assert TOKEN not in repr(found)
+    assert found["session_id"] == "s1"
+    assert found["redaction"] == {"applied": True, "rules": ["secrets"], "failed": True}

@@ -114,7 +114,9 @@ def test_what_follows_an_approved_command_is_approved_only_as_an_argument(
     [
         "*", "* status", "/bin/bash *", "sh *", "bash", "env *", "xargs *", "sudo *", "eval *",
         "python", "python *", "python -c *", "python -m *", "node -e *", "sed *", "awk *", "ls 'x",
-        "find*; rm*",
+        "find*; rm*", "git *", "git config *", "npm *", "npm exec *", "uv run *", "poetry run *",
+        "docker *", "docker run *", "perl -w *", "python -u *", "python -X dev *", "node --test *",
+        "sqlite3 x.db *", "bundle exec *", "/usr/bin/python3 -I *", "go run *", "gh *",
     ],
 )  # fmt: skip
 @pytest.mark.parametrize("shape", ["allow", "rules"])
@@ -197,6 +199,39 @@ def test_a_link_that_leads_out_of_the_project_is_outside(tmp_path: Any) -> None:
 
     assert verdict("ls out")["verdict"] == "ask"
     assert verdict("ls out/etc")["verdict"] == "ask"
+
+
+def test_a_glob_that_may_find_a_way_out_of_the_project_is_asked_about(tmp_path: Any) -> None:
+    assert verdict("ls *")["verdict"] == "allow"
+    (tmp_path / "inside").symlink_to("src")
+    assert verdict("ls *")["verdict"] == "allow"
+    (tmp_path / "out").symlink_to("/")
+
+    assert verdict("ls *")["verdict"] == "ask"
+    assert verdict("ls [a-z]*")["verdict"] == "ask"
+
+
+def test_a_device_is_not_a_file_of_the_project_even_in_the_root() -> None:
+    said = explain("bash", {"command": "ls < /dev/tcp/127.0.0.1/80"}, project="/")
+
+    assert said["verdict"] == "ask"
+
+
+def test_a_link_into_a_protected_folder_is_protected(tmp_path: Any) -> None:
+    (tmp_path / ".git" / "hooks").mkdir(parents=True)
+    (tmp_path / "innocent").symlink_to(".git/hooks")
+    config = {"allow": [{"command": "cp *"}]}
+
+    assert verdict("cp x innocent/pre-commit", config)["verdict"] == "ask"
+    assert verdict("cp x other/pre-commit", config)["verdict"] == "allow"
+
+
+def test_what_is_protected_can_be_chosen() -> None:
+    config = {"allow": [{"tool": "bash"}], "protected_paths": ["ci"]}
+
+    assert verdict("cp x .git/hooks/y", config)["verdict"] == "allow"
+    assert verdict("cp x ci/y", config)["verdict"] == "ask"
+    assert verdict("cp x ci/y", {**config, "protected_paths": []})["verdict"] == "allow"
 
 
 def test_the_whole_shell_may_be_allowed_but_not_what_is_denied() -> None:

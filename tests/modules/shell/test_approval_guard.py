@@ -1,6 +1,7 @@
 """hooks-approval in a session: who is asked, what is remembered, and that every failure denies."""
 
 import asyncio
+import os
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,13 @@ def guarded(tmp_path: Path) -> Guarded:
     project = tmp_path / "project"
     project.mkdir()
     return Guarded(project)
+
+
+class Nonsense:
+    """Something of no known type, under the same name in every process."""
+
+    def __repr__(self) -> str:
+        return "nonsense"
 
 
 class Dialogue:
@@ -105,7 +113,11 @@ async def test_what_the_config_denies_is_never_asked_about(guarded: Guarded) -> 
 
 async def test_ask_beats_allow(guarded: Guarded) -> None:
     person = Person()
-    await guarded.mount(person, ask=[{"command": "git fetch"}], allow=[{"command": "git *"}])
+    await guarded.mount(
+        person,
+        ask=[{"command": "git fetch"}],
+        allow=[{"command": "git fetch"}, {"command": "git log"}],
+    )
 
     await guarded.bash("git log")
     await guarded.bash("git fetch")
@@ -272,8 +284,8 @@ class Broken:
 @pytest.mark.parametrize(
     "answer",
     [
-        None, True, "yes", 1, {"approved": True}, object(), RuntimeError("key sk-1"), KeyError("x"),
-        asyncio.CancelledError(), ApprovalResponse.model_construct(approved="yes"),
+        None, True, "yes", 1, {"approved": True}, Nonsense(), RuntimeError("key sk-1"),
+        KeyError("x"), asyncio.CancelledError(), ApprovalResponse.model_construct(approved="yes"),
     ],
     ids=repr,
 )  # fmt: skip
@@ -303,7 +315,7 @@ async def test_a_provider_that_fails_or_answers_nonsense_denies(
         {"tool_name": "read_file", "tool_input": {"file_path": "a\0b"}},
         {"tool_name": "read_file", "tool_input": {"file_path": "@other:file"}},
         {"tool_name": "read_file", "tool_input": {"file_path": ["a", "/etc/passwd"]}},
-        {"tool_name": "read_file", "tool_input": {1: 2, "a": object()}},
+        {"tool_name": "read_file", "tool_input": {1: 2, "a": Nonsense()}},
     ],
     ids=repr,
 )  # fmt: skip
@@ -393,3 +405,55 @@ async def test_questions_of_parallel_calls_come_one_after_the_other(guarded: Gua
 
     assert {each.action for each in results} == {"continue"}
     assert most == 1
+
+
+async def test_a_denial_of_the_question_denies_the_call_with_its_reason(guarded: Guarded) -> None:
+    person = Person()
+    await guarded.mount(person)
+    no = HookResult(action="deny", reason="not on Fridays")
+    guarded.coordinator.hooks.register("approval:required", lambda *_: no, name="calendar")
+
+    allowed, asked = await guarded.bash("ls"), await guarded.bash("make")
+
+    for result in (allowed, asked):
+        assert (result.action, "not on Fridays" in (result.reason or "")) == ("deny", True)
+    assert person.asked == []
+    assert guarded.names == ["approval:required", "approval:denied"] * 2
+
+
+async def test_a_call_is_judged_again_if_the_shell_moves_before_it_runs(guarded: Guarded) -> None:
+    shell = StandIn("bash", {"effect": "external"}, folder=str(guarded.project))
+    await guarded.mount()
+    await guarded.coordinator.mount("tools", shell, name="bash")
+
+    def move(event: str, data: dict[str, Any]) -> None:
+        shell.folder = "/"
+
+    assert (await guarded.bash("ls")).action == "continue"
+    guarded.coordinator.hooks.register("tool:pre", move, priority=0, name="other call")
+    assert (await guarded.bash("ls")).action == "deny"
+
+
+async def test_a_pipe_in_place_of_the_audit_file_denies_and_does_not_hang(
+    guarded: Guarded, tmp_path: Path
+) -> None:
+    os.mkfifo(tmp_path / "log")
+    await guarded.mount(audit={"path": str(tmp_path / "log")})
+
+    async with asyncio.timeout(5):
+        result = await guarded.bash("ls")
+
+    assert (result.action, "cannot be written" in (result.reason or "")) == ("deny", True)
+
+
+@pytest.mark.parametrize("path", [".git/hooks/x", "sub/.amplifier/settings.yaml", ".git/config"])
+async def test_a_tool_that_may_write_is_asked_about_protected_files(
+    guarded: Guarded, path: str
+) -> None:
+    person = Person()
+    await guarded.mount(person, allow=[{"tool": "write_file"}])
+
+    await guarded.call("write_file", file_path="a.py")
+    assert person.asked == []
+    await guarded.call("write_file", file_path=path)
+    assert len(person.asked) == 1

@@ -279,3 +279,26 @@ def test_another_project_folder_may_be_named(tmp_path: Path) -> None:
         return str(said["verdict"])
 
     assert (verdict("sub/a"), verdict("a")) == ("allow", "ask")
+
+
+async def test_a_tool_that_starts_elsewhere_is_judged_there(guarded: Guarded) -> None:
+    reads = {"effect": "pure", "reads": ["path"]}
+    await guarded.mount()
+    for name, folder in (("here", str(guarded.project / "src")), ("there", "/"), ("odd", "src")):
+        await guarded.coordinator.mount("tools", StandIn(name, reads, folder=folder), name=name)
+
+    assert await passes(guarded, "here", path="a")
+    assert await passes(guarded, "here", path="../a")
+    assert not await passes(guarded, "here", path="../../a")
+    assert not await passes(guarded, "there", path="etc/passwd")
+    assert not await passes(guarded, "there")
+    assert await passes(guarded, "odd", path="a")
+
+
+async def test_without_a_path_what_is_read_is_where_paths_start(guarded: Guarded) -> None:
+    reads = {"effect": "pure", "reads": ["path"]}
+    await guarded.mount(project="src")
+    await guarded.coordinator.mount("tools", StandIn("look", reads), name="look")
+
+    assert await passes(guarded, "look", path="src")
+    assert not await passes(guarded, "look")

@@ -187,12 +187,14 @@ async def test_a_first_folder_that_is_not_there_is_an_error(tmp_path: Path) -> N
     )
 
 
-async def test_commands_that_wait_for_their_turn_see_the_cd_before_them(tmp_path: Path) -> None:
+async def test_a_command_that_waits_for_its_turn_runs_where_it_was_called(tmp_path: Path) -> None:
     (tmp_path / "inner").mkdir()
     async with shell_in(tmp_path, max_concurrent=1) as shell:
-        _, result = await asyncio.gather(shell.run("cd inner"), shell.run("pwd"))
+        _, waited = await asyncio.gather(shell.run("cd inner"), shell.run("pwd"))
+        after = await shell.run("pwd")
 
-    assert result.output["stdout"] == f"{tmp_path / 'inner'}\n"
+    assert waited.output["stdout"] == f"{tmp_path}\n"
+    assert after.output["stdout"] == f"{tmp_path / 'inner'}\n"
 
 
 # -- what cannot be run -----------------------------------------------------------------

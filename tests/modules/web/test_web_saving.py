@@ -183,3 +183,21 @@ async def test_the_session_names_the_working_folder_and_hears_of_the_file(tmp_pa
     assert (tmp_path / "a.txt").read_text() == "content"
     (data,) = heard
     assert (data["path"], data["bytes"]) == (str(tmp_path / "a.txt"), 7)
+
+
+@pytest.mark.parametrize(
+    "path", [".git/hooks/pre-commit", "x/../.git/config", "sub/.amplifier/settings.yaml", "in/x"]
+)
+async def test_nothing_is_saved_where_it_decides_what_runs_later(tmp_path: Path, path: str) -> None:
+    (tmp_path / ".git" / "hooks").mkdir(parents=True)
+    (tmp_path / "in").symlink_to(".git/hooks")
+
+    kind, text = failure(await save(path, tmp_path))
+
+    assert kind == "not_saved"
+    assert "is denied by 'protected_paths'" in text
+    assert list((tmp_path / ".git" / "hooks").iterdir()) == []
+
+
+async def test_what_is_protected_from_saving_can_be_changed(tmp_path: Path) -> None:
+    assert (await save(".git/config", tmp_path, protected_paths=[])).success

@@ -1,0 +1,1 @@
+"""Generated from `spec/amplifier_module.proto` by `scripts/generate_grpc.py`."""

@@ -1,0 +1,86 @@
+"""Texts made fit for a terminal: harmless, as wide as they look, in words people use."""
+
+from __future__ import annotations
+
+from rich.cells import cell_len, set_cell_size
+
+MOST_CHARACTERS = 20_000
+"""Of one text that only a few lines are shown of; the rest is never looked at."""
+
+
+def harmless(text: str) -> str:
+    """`text` with everything that would steer the terminal written out."""
+    return "".join(
+        each if each.isprintable() or each in "\n\t" else _escaped(each) for each in text
+    )
+
+
+def _escaped(character: str) -> str:
+    # Carriage returns belong to line ends of other systems; alone they would overwrite a line.
+    return "" if character == "\r" else character.encode("unicode_escape").decode("ascii")
+
+
+def one_line(text: str, width: int) -> str:
+    """`text` on one line of at most `width` cells."""
+    line = " ".join(harmless(text[:MOST_CHARACTERS]).split())
+    if cell_len(line) <= width:
+        return line
+    return set_cell_size(line, max(width - 1, 0)).rstrip() + "…"
+
+
+def wrapped(text: str, width: int) -> list[str]:
+    """The lines of `text`, broken where they would leave the terminal."""
+    return [piece for line in text.split("\n") for piece in _pieces(line.expandtabs(4), width)]
+
+
+def _pieces(line: str, width: int) -> list[str]:
+    pieces, current, used = [], "", 0
+    for word in _words(line):
+        size = cell_len(word)
+        if used + size > width and current:
+            pieces.append(current)
+            current, used = "", 0
+            word = word.lstrip()
+            size = cell_len(word)
+        while size > width:
+            head = set_cell_size(word, width).rstrip()
+            pieces.append(head)
+            word = word[len(head) :] if head else ""
+            size = cell_len(word)
+        current, used = current + word, used + size
+    return [*pieces, current]
+
+
+def _words(line: str) -> list[str]:
+    """Words with the blanks before them, so that joining them gives the line again."""
+    words, start = [], 0
+    for end in range(1, len(line)):
+        if line[end] == " " and line[end - 1] != " ":
+            words.append(line[start:end])
+            start = end
+    return [*words, line[start:]] if line else []
+
+
+def first_lines(text: str, count: int, width: int) -> list[str]:
+    """The first `count` lines of `text`, and how many more there are."""
+    lines = harmless(text[:MOST_CHARACTERS]).strip("\n").split("\n")
+    shown = [one_line_kept(line, width) for line in lines[:count]]
+    hidden = text.strip("\n").count("\n") + 1 - len(shown)
+    return [*shown, f"… {hidden:,} more lines"] if hidden > 0 else shown
+
+
+def one_line_kept(line: str, width: int) -> str:
+    """`line` cut at `width`, its blanks kept."""
+    flat = line.expandtabs(4)
+    return flat if cell_len(flat) <= width else set_cell_size(flat, max(width - 1, 0)) + "…"
+
+
+def seconds_text(seconds: float) -> str:
+    if seconds < 60:
+        return f"{seconds:.1f} s"
+    minutes, rest = divmod(int(seconds), 60)
+    return f"{minutes} min {rest:02} s"
+
+
+def tokens_text(count: int) -> str:
+    return str(count) if count < 1000 else f"{count / 1000:.1f}k"

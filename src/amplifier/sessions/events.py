@@ -1,0 +1,12 @@
+"""The names of records that are the log's own; all others are events of the session."""
+
+CREATED = "session:created"
+CLAIMED = "session:claimed"
+COMPOSED = "session:composed"
+NAMED = "session:named"
+REPAIRED = "log:repaired"
+MESSAGE = "message:added"
+REPLACED = "messages:replaced"
+ASKED = "approval:asked"
+ANSWERED = "approval:answered"
+TURN_END = "turn:end"

@@ -1,0 +1,155 @@
+"""Writes one session's log: what is noted is on disk when `commit()` returns."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any, NamedTuple
+
+from amplifier.sessions.masking import Masker
+from amplifier.sessions.packing import Blobs, packed
+from amplifier.sessions.record import Record, encode, now
+from amplifier.sessions.store import Claim, Store, StoreError, Unavailable, Unknown
+
+SECONDS_TO_WRITE = 60.0
+"""A disk that takes longer counts as broken."""
+
+QUICK = 200_000
+"""Characters that are written at once where no sync is asked for."""
+
+
+class _Noted(NamedTuple):
+    seq: int
+    ts: str
+    event: str
+    data: str
+
+
+class Journal:
+    """The only writer of a log. After a failed write it writes nothing more.
+
+    What could not be written is unknown to whoever resumes the session; going on as if it
+    were there would make two different sessions of one.
+    """
+
+    def __init__(self, store: Store, session_id: str, next_seq: int, masker: Masker) -> None:
+        self.store = store
+        self.session_id = session_id
+        self.next_seq = next_seq
+        self.failure: StoreError | None = None
+        self._masker = masker
+        self._claim: Claim | None = None
+        self._written_seq = next_seq
+        self._pending: list[_Noted] = []
+        self._blobs: Blobs = {}
+        self._flushing: asyncio.Task[None] | None = None
+
+    async def claim(self, holder: dict[str, Any]) -> None:
+        """Become the session's writer; the first record that follows has to say so.
+
+        Raises:
+            Held: it has another one.
+        """
+        self._claim = await self.store.claim(self.session_id, holder)
+
+    @property
+    def is_claimed(self) -> bool:
+        return self._claim is not None
+
+    def note(self, event: str, data: dict[str, Any]) -> int:
+        """Keep a record for the next commit; its number."""
+        return self.note_packed(event, *packed(data, self._masker))
+
+    async def note_large(self, event: str, data: dict[str, Any]) -> int:
+        """The same for data that takes long to write down."""
+        return self.note_packed(event, *await asyncio.to_thread(packed, data, self._masker))
+
+    def note_packed(self, event: str, text: str, blobs: Blobs) -> int:
+        seq = self.next_seq
+        self.next_seq += 1
+        self._pending.append(_Noted(seq, now(), event, text))
+        if blobs:
+            self._blobs |= blobs
+        return seq
+
+    async def commit(self) -> None:
+        """Wait until all that was noted so far is as safe as the store makes it.
+
+        Commits at the same time share a write.
+
+        Raises:
+            StoreError: it is not, and nothing more will be written.
+        """
+        wanted = self.next_seq
+        while self._written_seq < wanted:
+            if self.failure is not None:
+                raise self.failure
+            if self._flushing is None:
+                if self._is_quickly_written:
+                    await self._flush(None)
+                    continue
+                self._flushing = asyncio.ensure_future(self._flush(SECONDS_TO_WRITE))
+            # Whoever waits may be cancelled; the others, and the write, are not.
+            await asyncio.shield(self._flushing)
+        if self.failure is not None:
+            raise self.failure
+
+    @property
+    def _is_quickly_written(self) -> bool:
+        """Whether a write need not wait for the disk or a thread, so that nothing can overtake."""
+        if self.store.durability == "full" or self._blobs:
+            return False
+        return sum(len(each.data) for each in self._pending) <= QUICK
+
+    async def _flush(self, seconds: float | None) -> None:
+        pending, self._pending = self._pending, []
+        blobs, self._blobs = self._blobs, {}
+        try:
+            if seconds is None:
+                await self._append(pending)
+            else:
+                async with asyncio.timeout(seconds):
+                    if blobs:
+                        await self.store.put(self.session_id, blobs)
+                    await self._append(pending)
+            self._written_seq += len(pending)
+        except StoreError as error:
+            self.failure = error
+        except TimeoutError:
+            self.failure = Unavailable(
+                f"The log of session {self.session_id!r} could not be written within "
+                f"{SECONDS_TO_WRITE:g} s. See what the disk is doing, then resume the session."
+            )
+        except Exception as error:
+            self.failure = Unavailable(f"The log of {self.session_id!r} cannot be written: {error}")
+            raise
+        finally:
+            self._flushing = None
+
+    async def _append(self, pending: list[_Noted]) -> None:
+        first, last = pending[0].seq, pending[-1].seq
+        token = self._claim.token if self._claim else "none"
+        key = f"{token}.{first}"
+        records = [_record(each, key if each.seq == last else None) for each in pending]
+        try:
+            await self.store.append(self.session_id, records, first, key)
+        except Unknown:
+            found = await self.store.read(self.session_id, first)
+            if not any(each.key == key for each in found):
+                await self.store.append(self.session_id, records, first, key)
+
+    async def close(self) -> None:
+        """Write what is left and give the session back."""
+        try:
+            if self._claim is not None and self.failure is None:
+                await self.commit()
+        finally:
+            if self._flushing is not None:
+                await asyncio.wait([self._flushing])
+            if self._claim is not None:
+                claim, self._claim = self._claim, None
+                await self.store.release(claim)
+
+
+def _record(noted: _Noted, key: str | None) -> Record:
+    line = encode(noted.seq, noted.ts, noted.event, noted.data, key)
+    return Record(noted.seq, noted.ts, noted.event, {}, key, line)

@@ -1,0 +1,19 @@
+"""Chats with a session made from a mount plan in a JSON file: python chat_with_plan.py FILE"""
+
+import asyncio
+import json
+import sys
+from pathlib import Path
+
+from amplifier_core import AmplifierSession
+
+from amplifier.chat.chat import Chat
+
+
+async def main() -> None:
+    plan = json.loads(Path(sys.argv[1]).read_text())
+    async with AmplifierSession(plan) as session:
+        await Chat(session, Path.cwd(), history=None).talk()
+
+
+asyncio.run(main())

@@ -1,0 +1,38 @@
+"""Chats in a real terminal, with a model that follows a script."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from helpers_tmux import Chatting, Terminal, chat_command
+
+
+@pytest.fixture
+def chatting(tmp_path: Path) -> Iterator[Chatting]:
+    """Starts a chat whose model plays the given steps, and waits until it is ready."""
+    opened: list[Terminal] = []
+
+    def start(*script: dict[str, Any], tools: tuple[str, ...] = (), **options: Any) -> Terminal:
+        plan = {
+            "session": {
+                "orchestrator": {"module": "loop-streaming"},
+                "context": {"module": "context-simple"},
+            },
+            "providers": [
+                {"module": "provider-mock", "config": {"script": list(script)}},
+            ],
+            "tools": [{"module": tool} for tool in tools],
+            "hooks": [{"module": "hooks-approval", "config": {"audit": {"enabled": False}}}],
+        }
+        file = tmp_path / "plan.json"
+        file.write_text(json.dumps(plan))
+        terminal = Terminal(chat_command(file), tmp_path, **options)
+        opened.append(terminal)
+        terminal.wait_for("\n>", "\nmock-model")
+        return terminal
+
+    yield start
+    for terminal in opened:
+        terminal.close()

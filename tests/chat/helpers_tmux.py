@@ -1,0 +1,103 @@
+"""A real terminal to test in: a program runs in tmux, keys go in, the screen comes out."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import shutil
+import subprocess
+import sys
+import time
+import uuid
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+SECONDS = 20.0
+
+needs_tmux = pytest.mark.skipif(
+    shutil.which("tmux") is None, reason="There is no tmux to run a terminal in."
+)
+
+
+class Terminal:
+    """One program in one window of its own tmux server."""
+
+    def __init__(
+        self,
+        command: list[str],
+        folder: Path,
+        *,
+        columns: int = 80,
+        rows: int = 24,
+        environment: dict[str, str] | None = None,
+    ) -> None:
+        self._name = f"test-{uuid.uuid4().hex[:12]}"
+        self._folder = folder
+        line = shlex.join(command)
+        # The shell stays after the program, so that its last words can be read.
+        script = f'{line}; echo; echo "ended with $?"; read -r _'
+        variables = {"HOME": str(folder), "PYTHONDONTWRITEBYTECODE": "1", **(environment or {})}
+        settings = [word for name, value in variables.items() for word in ("-e", f"{name}={value}")]
+        self._tmux(
+            "-f", "/dev/null", "new-session", "-d", "-x", str(columns), "-y", str(rows),
+            "-c", str(folder), *settings, f"sh -c {shlex.quote(script)}",
+        )  # fmt: skip
+
+    def _tmux(self, *arguments: str) -> str:
+        done = subprocess.run(
+            ["tmux", "-u", "-L", self._name, *arguments],
+            capture_output=True,
+            text=True,
+            timeout=SECONDS,
+            check=True,
+            env={**os.environ, "LC_ALL": "C.UTF-8"},
+        )
+        return done.stdout
+
+    def screen(self, *, with_colours: bool = False) -> str:
+        return self._tmux("capture-pane", "-p", *(["-e"] if with_colours else []))
+
+    def history(self) -> str:
+        """All that has scrolled by, and the screen."""
+        return self._tmux("capture-pane", "-p", "-S", "-")
+
+    def type(self, text: str) -> None:
+        self._tmux("send-keys", "-l", text)
+
+    def press(self, *keys: str) -> None:
+        self._tmux("send-keys", *keys)
+
+    def say(self, text: str) -> None:
+        self.type(text)
+        self.press("Enter")
+
+    def resize(self, columns: int, rows: int) -> None:
+        self._tmux("resize-window", "-x", str(columns), "-y", str(rows))
+
+    def wait_for(self, *texts: str, seconds: float = SECONDS) -> str:
+        """The screen as soon as it shows all of `texts`."""
+        return self.wait_until(lambda screen: all(text in screen for text in texts), seconds, texts)
+
+    def wait_until(
+        self, holds: Callable[[str], bool], seconds: float = SECONDS, what: object = "it"
+    ) -> str:
+        deadline = time.monotonic() + seconds
+        while not holds(screen := self.screen()):
+            assert time.monotonic() < deadline, f"{what} never came; the screen shows:\n{screen}"
+            time.sleep(0.02)
+        return screen
+
+    def close(self) -> None:
+        subprocess.run(
+            ["tmux", "-L", self._name, "kill-server"], capture_output=True, timeout=SECONDS
+        )
+
+
+Chatting = Callable[..., Terminal]
+
+
+def chat_command(plan_file: Path) -> list[str]:
+    """A program that chats with a session made from the mount plan in a file."""
+    return [sys.executable, str(Path(__file__).with_name("chat_with_plan.py")), str(plan_file)]

@@ -1,0 +1,27 @@
+"""provider-gemini does what every provider of a remote API does."""
+
+from pathlib import Path
+
+import pytest
+from amplifier_core.validation.behavioral import ProviderBehaviorTests
+from amplifier_core.validation.structural import ProviderStructuralTests
+from conformance_providers import *  # noqa: F403
+from conformance_sessions import *  # noqa: F403
+from helpers_wire import free_url
+
+import amplifier_modules.provider_gemini
+
+
+@pytest.fixture
+def module_path(wire: object, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("GOOGLE_API_KEY", "a-key")
+    monkeypatch.setenv("GOOGLE_GEMINI_BASE_URL", free_url())
+    return Path(amplifier_modules.provider_gemini.__file__).parent
+
+
+class TestBehavior(ProviderBehaviorTests):
+    pass
+
+
+class TestStructure(ProviderStructuralTests):
+    pass
