@@ -7,6 +7,7 @@ import time
 from collections.abc import AsyncIterator
 from typing import Any
 
+import azure.identity  # noqa: F401  its import takes longer than a call may
 import pytest
 from amplifier_core.llm_errors import ConfigurationError
 from amplifier_core.testing import MockCoordinator

@@ -44,6 +44,8 @@ from helpers_wire import (
     streams,
 )
 
+LONG_WAIT = 60.0
+
 
 @pytest.fixture
 async def server() -> AsyncIterator[WireServer]:
@@ -182,8 +184,9 @@ async def test_characters_may_be_split_between_packets(wire: Wire, server: WireS
 async def test_ten_megabytes_arrive_whole(wire: Wire, server: WireServer) -> None:
     fragment = "0123456789" * 6_400
     server.will(streams(*wire.text(*[fragment] * 160)))
-    async with desk(wire, server) as at:
-        response = await at.ask("Hi")
+    patient = {"timeout": LONG_WAIT, "first_byte_timeout": LONG_WAIT, "idle_timeout": LONG_WAIT}
+    async with desk(wire, server, **patient) as at, asyncio.timeout(LONG_WAIT):
+        response = await at.provider.complete(asking("Hi"))
 
     assert len(text_of(response)) == 10_240_000
 
