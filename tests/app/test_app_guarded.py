@@ -33,7 +33,7 @@ SHOWS_ITSELF = """
 @pytest.fixture
 def app(tmp_path: Path) -> App:
     app = App(tmp_path)
-    (tmp_path / "home").mkdir()
+    (tmp_path / "home").mkdir(exist_ok=True)
     app.env["HOME"] = str(tmp_path / "home")
     return app
 
