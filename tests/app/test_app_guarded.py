@@ -33,8 +33,10 @@ SHOWS_ITSELF = """
 @pytest.fixture
 def app(tmp_path: Path) -> App:
     app = App(tmp_path)
-    (tmp_path / "home").mkdir(exist_ok=True)
-    app.env["HOME"] = str(tmp_path / "home")
+    (tmp_path / "person").mkdir()
+    app.env["HOME"] = str(tmp_path / "person")
+    # Without settings, the built-in plan is what counts.
+    app.env.pop("AMPLIFIER_HOME", None)
     return app
 
 
