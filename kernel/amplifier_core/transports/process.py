@@ -50,9 +50,11 @@ class ModuleProcess:
     async def exit_code(self, patience: float) -> int | None:
         """How it ended, if it did or does within `patience` seconds."""
         assert self._process is not None
-        with suppress(TimeoutError):
-            async with asyncio.timeout(patience):
-                await self._process.wait()
+        ended = asyncio.ensure_future(self._process.wait())
+        try:
+            await asyncio.wait([ended], timeout=patience)
+        finally:
+            ended.cancel()
         return self._process.returncode
 
     # -- starting ---------------------------------------------------------------------
