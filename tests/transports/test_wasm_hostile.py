@@ -94,6 +94,7 @@ async def test_a_component_that_calls_itself_without_end_is_stopped(tmp_path: Pa
     assert "call stack exhausted" in result.error["message"]
 
 
+@pytest.mark.slow
 def test_a_trap_does_not_end_a_process_that_handles_signals_itself(tmp_path: Path) -> None:
     guest_dir(tmp_path, "tool")
     program = """if True:

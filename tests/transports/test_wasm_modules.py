@@ -153,6 +153,7 @@ async def test_a_refusal_leaves_a_context_as_it_was(tmp_path: Path) -> None:
     assert [each["content"] for each in await context.get_messages()] == ["one"]
 
 
+@pytest.mark.slow
 async def test_a_context_takes_more_in_its_life_than_one_call_may_carry(tmp_path: Path) -> None:
     coordinator = await mounted(guest_dir(tmp_path, "context"))
     context = coordinator.get("context")
