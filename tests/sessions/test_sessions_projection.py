@@ -114,6 +114,13 @@ def test_an_answer_of_an_odd_kind_becomes_one_that_can_be_read() -> None:
     assert problems(state.messages) == []
 
 
+def test_a_call_without_a_block_gets_one_if_others_have_theirs() -> None:
+    block = {"type": "tool_call", "id": "b", "name": "t", "input": {}}
+    message = {**reply("a")[1]["message"], "content": [block]}
+
+    assert problems(state_of(USER, (events.MESSAGE, {"message": message})).messages) == []
+
+
 def test_a_call_id_that_comes_again_in_a_later_reply_is_another_call() -> None:
     answer = {"role": "tool", "tool_call_id": "a", "content": "one"}
 

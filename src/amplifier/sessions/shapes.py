@@ -37,10 +37,7 @@ def in_shape(message: Message) -> Message:
     calls = _calls(message) if is_reply else []
     if calls:
         shaped["tool_calls"] = calls
-        known = {call["id"] for call in calls}
-        shaped["content"] = _only_known_calls(shaped["content"], known)
-    elif isinstance(shaped["content"], list):
-        shaped["content"] = _only_known_calls(shaped["content"], set())
+    shaped["content"] = _only_known_calls(shaped["content"], calls)
     return shaped
 
 
@@ -65,17 +62,27 @@ def _block(block: Any, is_reply: bool) -> dict[str, Any]:
     return {"type": "text", "text": block if isinstance(block, str) else to_json(block)}
 
 
-def _only_known_calls(content: Any, known: set[str]) -> Any:
-    """The content with one block for each known call, and none for any other."""
+def _only_known_calls(content: Any, calls: list[dict[str, Any]]) -> Any:
+    """The content with blocks for all known calls or for none, and for no others."""
     if not isinstance(content, list):
         return content
-    kept, left = [], set(known)
+    kept, left = [], {call["id"]: call for call in calls}
     for block in content:
         if block.get("type") != "tool_call":
             kept.append(block)
         elif block.get("id") in left and isinstance(block.get("input"), dict):
-            left.discard(block["id"])
+            del left[block["id"]]
             kept.append(block)
+    if len(left) < len(calls):
+        kept += [
+            {
+                "type": "tool_call",
+                "id": call["id"],
+                "name": call["tool"],
+                "input": call["arguments"],
+            }
+            for call in left.values()
+        ]
     return kept
 
 
