@@ -40,11 +40,20 @@ def plan_to_run(
     detected = default_plan(provider, model) if provider or not mounts.get("providers") else None
     if detected is not None:
         chosen = detected["providers"][0]
-        if chosen["module"] == EMBEDDED and plan.bundle == "default" and bundle is None:
+        if bundle is None and chosen["module"] == EMBEDDED and _is_untouched(plan):
             # So small a model can do nothing with a bundle's tools: it gives a demonstration.
             return detected
         mounts = {**mounts, "providers": _only(mounts.get("providers", []), chosen)}
     return filled_in(mounts, plan)
+
+
+def _is_untouched(plan: Plan) -> bool:
+    """Whether nobody has set anything: all parts are those of the built-in default bundle."""
+    from .planning import BUILT_IN, DEFAULT
+
+    return plan.bundle == DEFAULT and all(
+        origin.startswith(str(BUILT_IN)) for origin in plan.origins.values()
+    )
 
 
 def _only(configured: list[dict[str, Any]], chosen: dict[str, Any]) -> list[dict[str, Any]]:

