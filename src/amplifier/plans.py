@@ -1,35 +1,14 @@
-"""The built-in mount plan: which modules a session gets when nobody says otherwise."""
+"""Which provider answers when nobody says otherwise, and what the smallest of them gets."""
 
 from __future__ import annotations
 
 import os
-import sys
-from copy import deepcopy
 from difflib import get_close_matches
 from importlib.metadata import entry_points
 from typing import Any
 
 PREFIX = "provider-"
 EMBEDDED = "provider-local"
-FOR_TRYING_OUT = (EMBEDDED, "provider-mock")
-"""Providers that get one harmless tool: what they say is not worth more."""
-
-TOOLS = ("tool-filesystem", "tool-search", "tool-bash", "tool-web", "tool-todo", "tool-task")
-HOOKS: tuple[dict[str, Any], ...] = (
-    {"module": "hooks-redaction"},
-    # The list of things to do is the model's own; nobody has to be asked about it.
-    {"module": "hooks-approval", "config": {"allow": [{"tool": "todo"}]}},
-    {"module": "hooks-status-context"},
-    {"module": "hooks-todo-reminder"},
-)
-AGENTS: dict[str, Any] = {
-    "explorer": {
-        "description": "Reads the project and answers a question about it.",
-        "instruction": "You read files and search in them, and answer with what you found.",
-        "tools": ["tool-filesystem", "tool-search"],
-    }
-}
-
 CREDENTIALS: dict[str, tuple[str, ...]] = {
     "provider-anthropic": ("ANTHROPIC_API_KEY",),
     "provider-openai": ("OPENAI_API_KEY",),
@@ -44,46 +23,27 @@ class PlanError(Exception):
     """No plan can be made; the message says what is missing."""
 
 
-def default_plan(provider: str | None = None, model: str | None = None) -> dict[str, Any]:
-    """A plan for one provider: the named one, one with credentials, or the embedded model.
+def provider_entry(provider: str | None = None, model: str | None = None) -> dict[str, Any]:
+    """The entry of one provider: the named one, one with credentials, or the embedded model.
 
     Raises:
         PlanError: there is no such provider.
     """
-    module = _provider_module(provider)
-    config: dict[str, Any] = {"default_model": model} if model else {}
-    plan: dict[str, Any] = {
+    config = {"default_model": model} if model else {}
+    return {"module": _provider_module(provider), "config": config}
+
+
+def demonstration(entry: dict[str, Any]) -> dict[str, Any]:
+    """A plan for a model so small that it decides nothing well: one forced call, one answer."""
+    once = {"tool_choice": "required", "max_tool_rounds": 1, "max_tokens": 120}
+    return {
         "session": {
-            "orchestrator": {"module": "loop-streaming"},
+            "orchestrator": {"module": "loop-streaming", "config": {"max_iterations": 3}},
             "context": {"module": "context-simple"},
         },
-        "providers": [{"module": module, "config": config}],
+        "providers": [{**entry, "config": {**entry["config"], **once}}],
+        "tools": [{"module": "tool-look"}],
     }
-    if module in FOR_TRYING_OUT:
-        plan["tools"] = [{"module": "tool-look"}]
-    else:
-        plan |= _equipment()
-    if module == EMBEDDED:
-        _make_a_demonstration(plan)
-    return plan
-
-
-def _equipment() -> dict[str, Any]:
-    """All that a model needs to work in a project, and the hooks that watch it."""
-    # There, tool-bash cannot be mounted.
-    left_out = {"tool-bash"} if sys.platform == "win32" else set()
-    return {
-        "tools": [{"module": each} for each in TOOLS if each not in left_out],
-        "hooks": deepcopy(list(HOOKS)),
-        "agents": deepcopy(AGENTS),
-    }
-
-
-def _make_a_demonstration(plan: dict[str, Any]) -> None:
-    """A model this small decides nothing well: one forced call, then one short answer."""
-    plan["session"]["orchestrator"]["config"] = {"max_iterations": 3}
-    once = {"tool_choice": "required", "max_tool_rounds": 1, "max_tokens": 120}
-    plan["providers"][0]["config"] |= once
 
 
 def installed_providers() -> set[str]:

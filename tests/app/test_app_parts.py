@@ -3,7 +3,7 @@
 import pytest
 from helpers_app import App
 
-from amplifier.plans import CREDENTIALS, EMBEDDED, PlanError, default_plan
+from amplifier.plans import CREDENTIALS, EMBEDDED, PlanError, demonstration, provider_entry
 
 ANSWERS = "async def reply(number, request):\n    return says('Hello.')\n"
 FAILS = "async def mount(coordinator, config=None):\n    raise ValueError('There is no light.')\n"
@@ -27,7 +27,7 @@ def installed(app: App, monkeypatch: pytest.MonkeyPatch, no_keys: None) -> App:
 
 
 def chosen(provider: str | None = None) -> str:
-    module: str = default_plan(provider)["providers"][0]["module"]
+    module: str = provider_entry(provider)["module"]
     return module
 
 
@@ -75,7 +75,7 @@ def test_a_named_provider_wins_over_credentials(
 
 
 def test_without_any_key_the_embedded_model_gives_a_demonstration(no_keys: None) -> None:
-    plan = default_plan()
+    plan = demonstration(provider_entry())
 
     (provider,) = plan["providers"]
     assert provider["module"] == EMBEDDED
@@ -84,14 +84,14 @@ def test_without_any_key_the_embedded_model_gives_a_demonstration(no_keys: None)
 
 
 def test_a_model_is_handed_to_its_provider() -> None:
-    (provider,) = default_plan("mock", "parrot")["providers"]
+    provider = provider_entry("mock", "parrot")
 
     assert provider["config"] == {"default_model": "parrot"}
 
 
 def test_a_plan_without_its_provider_is_an_error() -> None:
     with pytest.raises(PlanError, match=r"no provider 'lokal'\. Did you mean 'local'"):
-        default_plan("lokal")
+        provider_entry("lokal")
 
 
 def test_the_command_uses_the_provider_that_the_environment_has_a_key_for(installed: App) -> None:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from amplifier.keys import load_keys
 from amplifier.output import note
-from amplifier.plans import EMBEDDED, PlanError, default_plan
+from amplifier.plans import EMBEDDED, PlanError, demonstration, provider_entry
 
 if TYPE_CHECKING:
     from amplifier_core import AmplifierSession
@@ -37,12 +37,11 @@ def plan_to_run(
     for each in plan.notes:
         note(each)
     mounts = plan.mounts
-    detected = default_plan(provider, model) if provider or not mounts.get("providers") else None
-    if detected is not None:
-        chosen = detected["providers"][0]
+    if provider or not mounts.get("providers"):
+        chosen = provider_entry(provider, model)
         if bundle is None and chosen["module"] == EMBEDDED and _is_untouched(plan):
-            # So small a model can do nothing with a bundle's tools: it gives a demonstration.
-            return detected
+            # So small a model can do nothing with a bundle's tools.
+            return demonstration(chosen)
         mounts = {**mounts, "providers": _only(mounts.get("providers", []), chosen)}
     return filled_in(mounts, plan)
 

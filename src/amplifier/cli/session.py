@@ -77,27 +77,35 @@ def _go_on(
     model: str | None,
     **options: Any,
 ) -> None:
-    """One more turn; without a prompt, the end of a turn that was cut off."""
+    """One more turn; without a prompt, the end of a turn that was cut off, or a chat."""
+    from amplifier.bundles.planning import Untrusted
+    from amplifier.bundles.running import plan_to_run
     from amplifier.cli.run import prompt_text
     from amplifier.logs import log_to_stderr
-    from amplifier.plans import PlanError, default_plan
+    from amplifier.plans import PlanError
     from amplifier.sessions.commands import resumed
     from amplifier.sessions.sentences import GO_ON
     from amplifier.sessions.store import StoreError
+    from amplifier.settings.nodes import ConfigError
     from amplifier.turns import run_turn
     from amplifier.views import view_for
 
     recording = resumed(store, session_id, provider, model)
     is_cut_off = recording.state is not None and recording.state.is_cut_off
-    text = GO_ON if prompt is None and is_cut_off and sys.stdin.isatty() else prompt_text(prompt)
+    talks = prompt is None and sys.stdin.isatty()
+    text = GO_ON if talks else prompt_text(prompt)
     view = view_for(options["output_format"])
     log_to_stderr(options["verbose"])
     try:
-        plan = default_plan(recording.provider, recording.model)
-    except (PlanError, StoreError) as error:
+        plan = plan_to_run(None, recording.provider, recording.model)
+    except (PlanError, ConfigError, Untrusted, StoreError) as error:
         view.failed(str(error))
         sys.exit(FAILED)
     partial = options["allow_partial"]
+    if talks and not is_cut_off:
+        from amplifier.chat.opening import run_chat
+
+        sys.exit(run_chat(plan, allow_partial=partial, recording=recording))
     sys.exit(run_turn(plan, text, view, allow_partial=partial, recording=recording))
 
 
