@@ -36,7 +36,7 @@ def read_keys() -> dict[str, str]:
     """
     try:
         text = keys_file().read_text(encoding="utf-8")
-    except FileNotFoundError:
+    except (FileNotFoundError, NotADirectoryError):
         return {}
     except (OSError, UnicodeDecodeError) as error:
         raise BadKey(f"{str(keys_file())!r} cannot be read. Check its permissions.") from error

@@ -8,7 +8,7 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from amplifier.keys import load_keys
+from amplifier.keys import BadKey, load_keys
 from amplifier.output import note
 from amplifier.plans import EMBEDDED, PlanError, demonstration, provider_entry
 
@@ -32,7 +32,10 @@ def plan_to_run(
     """
     from .planning import plan_for
 
-    load_keys()
+    try:
+        load_keys()
+    except BadKey as error:
+        raise PlanError(str(error)) from error
     plan = plan_for(bundle, session_dir=session_dir)
     for each in plan.notes:
         note(each)

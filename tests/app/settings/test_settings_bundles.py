@@ -180,7 +180,8 @@ def test_plan_prints_origins_and_hash(app: App) -> None:
 
 def test_run_uses_the_bundle_and_its_instruction(app: App) -> None:
     app.offer_provider(
-        "async def reply(number, request):\n    return says(str(request.messages[0].content))\n"
+        "async def reply(number, request):\n    return says(str(request.messages[0].content))\n",
+        "provider-standin",
     )
 
     ended = app.run("run", "-B", "minimal", "-p", "standin", "Hello")
