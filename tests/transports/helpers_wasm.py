@@ -60,6 +60,59 @@ def tool_text(*, spec: str = "", execute: str = "", core: str = "", more: str = 
     """
 
 
+def saying(interface: str, **functions: str) -> str:
+    """A component whose functions answer with constants.
+
+    A name is that of a function with `_` for `-`; a value is what it answers, or in
+    brackets the instructions that it runs instead. What begins with `get-` and is not
+    about messages answers with bytes alone, the others with a result. All take one
+    argument except those that the contract gives none.
+    """
+    made = [_function(number, name.replace("_", "-"), text)
+            for number, (name, text) in enumerate(functions.items())]  # fmt: skip
+    cores, lifts = "".join(core for core, _ in made), "".join(lift for _, lift in made)
+    names = [name.replace("_", "-") for name in functions]
+    exports = " ".join(f'(export "{name}" (func ${name}))' for name in names)
+    return f"""
+    (component
+      (core module $m
+        (memory (export "memory") 2)
+        (func (export "realloc") (param i32 i32 i32 i32) (result i32) i32.const 65536)
+        {cores})
+      (core instance $i (instantiate $m))
+      {lifts}
+      (instance $it {exports})
+      (export "amplifier:modules/{interface}@1.0.0" (instance $it)))
+    """
+
+
+_WITHOUT_ARGUMENT = ("get-spec", "get-info", "list-models", "get-messages", "clear")
+_BYTES_ALONE = ("get-spec", "get-info", "get-subscriptions")
+
+
+def _function(number: int, name: str, text: str) -> tuple[str, str]:
+    """The function in the core module, and its way out of it."""
+    start, place = 4096 * (number + 1), 16 * (number + 1)
+    does = text if text.startswith("(") else ""
+    says = "" if does else text
+    offset = 0 if name in _BYTES_ALONE else 4
+    takes = "" if name in _WITHOUT_ARGUMENT else "(param i32 i32)"
+    data = says.replace("\\", "\\\\").replace('"', '\\"')
+    core = f"""
+        (data (i32.const {start}) "{data}")
+        (func (export "{name}") {takes} (result i32) {does}
+          (i32.store (i32.const {place + offset}) (i32.const {start}))
+          (i32.store (i32.const {place + offset + 4}) (i32.const {len(says.encode())}))
+          i32.const {place})"""
+    given = "" if name in _WITHOUT_ARGUMENT else '(param "given" (list u8))'
+    answer = "(list u8)" if name in _BYTES_ALONE else "(result (list u8) (error string))"
+    lift = f"""
+      (func ${name} {given} (result {answer})
+        (canon lift (core func $i "{name}") (memory (core memory $i "memory"))
+          (realloc (core func $i "realloc"))))"""
+    return core, lift
+
+
 async def mounted(
     path: Path, config: dict[str, Any] | None = None, module_id: str = "guest"
 ) -> ModuleCoordinator:

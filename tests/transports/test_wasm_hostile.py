@@ -234,7 +234,7 @@ async def test_nothing_is_left_behind(tmp_path: Path) -> None:
             for do in ("loop", "trap", "hog", "garbage"):
                 await tool.execute({"do": do})
 
-    assert threading.active_count() == threads
+    assert threading.active_count() <= threads
     assert _open_files() <= files
     assert _calls_that_run() == 0
 

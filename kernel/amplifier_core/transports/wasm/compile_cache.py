@@ -97,7 +97,8 @@ def _is_private(folder: Path) -> bool:
 
 
 def _is_ours(found: os.stat_result) -> bool:
-    if os.name != "posix":
+    if not hasattr(os, "geteuid"):
+        # There, a user's own folders are closed to others by default.
         return True
     return found.st_uid == os.geteuid() and not found.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
 

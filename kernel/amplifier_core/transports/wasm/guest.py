@@ -184,7 +184,7 @@ class Instance:
         self.is_closed = True
         self._store.close()
 
-    def _hear(self, said: bytes) -> None:
+    def _hear(self, said: bytes) -> None:  # pragma: no cover - on a thread of the engine's own
         self._said = (self._said + said)[-_LONGEST_LAST_WORDS:]
 
     def last_words(self) -> str:
@@ -195,9 +195,7 @@ class Instance:
 
 def _cause(text: str) -> str:
     """What went wrong; of a backtrace, only what is below the addresses."""
-    lines = [line.strip() for line in text.splitlines() if line.strip()]
-    if not lines:
-        return "it gave no reason"
+    lines = [line.strip() for line in text.splitlines() if line.strip()] or ["it gave no reason"]
     cause = lines[-1] if lines[0].startswith("error while executing") else lines[0]
     return cause.partition(": ")[2] if cause[0].isdigit() else cause
 

@@ -61,10 +61,10 @@ def _on_import(
     try:
         function = KERNEL_FUNCTIONS[number or 0]
         request = calling.read(given[0]) if count else b""
-        if isinstance(request, bytes):
-            answer = current_call().ask_host(function, request)
-        else:
-            answer = Err(f"{function}: bad request: it is no list of bytes")
+        # An import that was declared with another type is linked all the same.
+        is_bytes = isinstance(request, bytes)
+        refusal = Err(f"{function}: bad request: it is no list of bytes")
+        answer = current_call().ask_host(function, request) if is_bytes else refusal
         calling.write_result(answer, answers[0])
     except BaseException as error:
         return error_pointer(str(error))

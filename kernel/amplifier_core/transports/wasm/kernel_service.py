@@ -99,8 +99,6 @@ class KernelService:
         return value
 
     async def _register_capability(self, asked: Any) -> Any:
-        if self.coordinator is None:
-            raise _Refused("there is no session to register it with")
         self.coordinator.register_capability(_field(asked, "name"), asked.get("value"))
         return _NOTHING
 
