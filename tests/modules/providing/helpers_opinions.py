@@ -106,6 +106,8 @@ def model_server() -> Iterator[str]:
 
 PROVIDERS: dict[str, tuple[str, str, dict[str, Any]]] = {
     "anthropic": ("amplifier_modules.provider_anthropic.provider", "", {}),
+    "gemini": ("amplifier_modules.provider_gemini.provider", "", {"api_version": "v1beta"}),
+    "ollama": ("amplifier_modules.provider_ollama.provider", "", {}),
     "openai": ("amplifier_modules.provider_openai.provider", "/v1", {}),
     "chat-completions": ("amplifier_modules.provider_openai.chat_completions", "/v1", {}),
     "vllm": ("amplifier_modules.provider_openai.vllm_server", "/v1", {}),
