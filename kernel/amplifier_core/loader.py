@@ -241,8 +241,7 @@ class ModuleLoader:
 
         manifest = read_manifest(path)
         if manifest.transport != "python":
-            load = transport_loader(manifest.transport)
-            owner = coordinator or self._coordinator
+            load, owner = transport_loader(manifest.transport), coordinator or self._coordinator
             return _checked(module_id, await load(module_id, manifest, config, owner))
         mount = self._adopt(module_id, config, python.import_directory(module_id, path))
         self._loaded_module_paths[module_id] = path.resolve()

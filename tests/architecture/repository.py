@@ -12,7 +12,6 @@ NOT_KERNEL_PROPER = {
     "pytest_plugin.py",
     "cli.py",
     "_engine.py",
-    "loader_grpc.py",
 }
 GENERATED = "_grpc_gen"
 MADE_BY_TOOLS = {"__pycache__", "build", "dist"}
