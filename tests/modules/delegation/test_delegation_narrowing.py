@@ -372,9 +372,9 @@ def is_within(key: str, own: Any, above: Any) -> bool:
     if own == above:
         return True
     if key == "allowed_write_paths":
-        tops = ["/work"] if above is None else above
-        full = [each if each.startswith("/") else f"/work/{each}" for each in own]
-        tops = [each if each.startswith("/") else f"/work/{each}" for each in tops]
+        tops = ["/project"] if above is None else above
+        full = [each if each.startswith("/") else f"/project/{each}" for each in own]
+        tops = [each if each.startswith("/") else f"/project/{each}" for each in tops]
         return all(any(covers(top, each) for top in tops) for each in full)
     if key == "allowed_hosts":
         return above is not None and set(own) <= set(above)
@@ -390,7 +390,7 @@ def test_no_agent_config_widens_a_plan(
 ) -> None:
     limits = Limits(keeping(None, exclude), keeping(None, exclude), may_delegate=may_delegate)
 
-    child = narrowed(plan, agent, limits, "/work").plan
+    child = narrowed(plan, agent, limits, "/project").plan
 
     above = [each["module"] for each in plan["tools"]]
     assert {each["module"] for each in child["tools"]} <= set(above)
