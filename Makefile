@@ -59,8 +59,7 @@ model: .venv/model ## fetch that model (130 MB)
 test: lint ## every check and every test, with the coverage gate
 	@$(MAKE) .peer/ready || echo 'No public kernel to be had: the tests that compare with it are skipped.'
 	@$(MAKE) tools
-	@$(BIN)/python scripts/python_component.py > /dev/null \
-		|| echo 'No component could be built from Python: the tests that run it are skipped.'
+	@$(MAKE) examples || echo 'An example could not be built: its tests fail.'
 	@$(MAKE) aimock || echo 'No aimock to be had: the tests that ask for its opinion are skipped.'
 	@$(MAKE) .venv/model .island/model || echo 'No model to be had: the tests that run it are skipped.'
 	@rm -rf $(REPORTS) && mkdir -p $(REPORTS)
@@ -70,6 +69,10 @@ test: lint ## every check and every test, with the coverage gate
 	@$(COVERAGE) json -q -o $(REPORTS)/report.json
 	@$(BIN)/python scripts/coverage_gate.py $(REPORTS)/report.json
 	@$(MAKE) islands
+
+.PHONY: examples
+examples: .venv/ready ## build the examples in other languages: Rust, Go, TypeScript, components
+	@$(BIN)/python scripts/examples.py
 
 # Programs that some tests run, with the Debian packages they are in.
 TOOLS := git=git rg=ripgrep tmux=tmux

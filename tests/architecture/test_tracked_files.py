@@ -8,6 +8,8 @@ from repository import REPO, repository_files
 
 MACHINE_PATH = re.compile(r"(?<![\w.\-])/(?:work|root|farm|Users|home)/\w")
 REGISTRY_HOST = re.compile(r"(?:pypi|pythonhosted|npmjs|crates)\.(?:org|com|io)\b")
+CRATES_INDEX = 'source = "registry+https://github.com/rust-lang/crates.io-index"'
+"""How every Cargo.lock names the public registry, whatever mirror it was made with."""
 LOCK_FILES = {"uv.lock", "poetry.lock", "pdm.lock", "pylock.toml"}
 UNFINISHED = re.compile(r"\b(?:[T]ODO|[F]IXME|[X]XX)\b")
 
@@ -40,10 +42,20 @@ def test_no_file_names_this_checkout() -> None:
 
 
 def test_no_file_names_a_package_registry() -> None:
-    assert not _places(REGISTRY_HOST)
+    assert not [place for place in _places(REGISTRY_HOST) if not place.endswith(CRATES_INDEX)]
 
 
-def test_no_lock_file_is_kept() -> None:
+def test_lock_files_of_other_languages_name_no_place_to_fetch_from() -> None:
+    crates = [name for name, _ in _texts() if name.endswith("Cargo.lock")]
+    sources = _places(re.compile(r"^source = "))
+    resolved = _places(re.compile(r'^\s*"resolved":'))
+
+    assert crates
+    assert not [place for place in sources if not place.endswith(CRATES_INDEX)]
+    assert not resolved
+
+
+def test_no_lock_file_of_python_is_kept() -> None:
     assert not [path for path in repository_files() if path.name in LOCK_FILES]
 
 

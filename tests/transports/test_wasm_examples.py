@@ -1,16 +1,13 @@
 """The examples that are components: the committed one, and the one that is built for the tests."""
 
-import shutil
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+from built_examples import built
 from helpers_wasm import mounted, mounted_tool
 
 REPO = Path(__file__).parents[2]
 CALCULATOR = REPO / "examples" / "wasm-tool-rust"
-KEEP_SECRETS = REPO / "examples" / "wasm-hook-python"
 
 
 @pytest.mark.parametrize(
@@ -42,14 +39,8 @@ async def test_the_calculator_says_what_it_cannot_compute(given: object, told: s
 
 
 @pytest.fixture
-def keep_secrets(tmp_path: Path) -> Path:
-    find = [sys.executable, str(REPO / "scripts" / "python_component.py"), "--find"]
-    found = subprocess.run(find, capture_output=True, text=True, check=False)
-    if found.returncode:
-        pytest.skip("not built: run `python scripts/python_component.py`")
-    shutil.copy(KEEP_SECRETS / "amplifier.toml", tmp_path)
-    shutil.copy(found.stdout.strip(), tmp_path / "module.wasm")
-    return tmp_path
+def keep_secrets() -> Path:
+    return built("wasm-hook-python")
 
 
 @pytest.mark.slow
