@@ -12,12 +12,13 @@ from .chat import chat
 from .completion import completion
 from .config import config
 from .doctor import doctor
+from .going_on import continue_, resume
 from .module import module
 from .plan import plan
 from .policy import policy
 from .provider import init, provider
 from .run import run
-from .session import continue_, resume, session
+from .session import session
 from .source import source
 from .tool import tool
 from .trust import trust

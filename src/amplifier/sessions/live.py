@@ -34,6 +34,8 @@ class Recording:
     """What the first record says beside the session's ids."""
     earlier: State | None = None
     """What is known of a session that goes on."""
+    limits: dict[str, Any] = field(default_factory=dict)
+    """What it may spend, as far as this command line or an earlier one says."""
 
 
 class RecordedSession(AmplifierSession):
@@ -102,6 +104,9 @@ class RecordedSession(AmplifierSession):
         known = recording.earlier.composition if recording.earlier else {}
         if known.get("hash") != composition["hash"]:
             journal.note(events.COMPOSED, composition)
+        before = recording.earlier.limits if recording.earlier else {}
+        if recording.limits != before:
+            journal.note(events.LIMITED, recording.limits)
         if journal.is_claimed:
             await journal.commit()
         await self.recorder.attach(self.coordinator)
@@ -169,6 +174,8 @@ def composed(plan: dict[str, Any], masker: Masker) -> dict[str, Any]:
     import json
 
     plain = masker.value(json.loads(to_json(plan)))
+    # What may be spent is another matter than what it is made of.
+    plain.pop("budget", None)
     for hook in plain.get("hooks") or ():
         if isinstance(hook, dict) and hook.get("module") == LOGGER:
             hook.get("config", {}).pop("session_log_template", None)
