@@ -6,6 +6,7 @@ import asyncio
 import hashlib
 import os
 import socket
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -45,6 +46,7 @@ class RecordedSession(AmplifierSession):
     recorder: Recorder | None = None
     budget: Budget | None = None
     _opening: asyncio.Lock | None = None
+    _watch_child: Callable[[AmplifierSession], None] | None = None
 
     def fork(
         self, config: dict[str, Any] | None = None, session_id: str | None = None, **options: Any
@@ -54,7 +56,14 @@ class RecordedSession(AmplifierSession):
             child.limit(self.budget)
         if self.recording is not None and isinstance(child, RecordedSession):
             child.recording = Recording(self.recording.store, dict(self.recording.facts))
+        if self._watch_child is not None and isinstance(child, RecordedSession):
+            child.watch_children(self._watch_child)
+            self._watch_child(child)
         return child
+
+    def watch_children(self, watch: Callable[[AmplifierSession], None]) -> None:
+        """Call `watch` with each child, and each child of a child, before it is initialized."""
+        self._watch_child = watch
 
     def limit(self, budget: Budget) -> None:
         """Let this session and its children spend no more than `budget`."""
