@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from amplifier.budget import Budget
 from amplifier.exits import DONE, FAILED, INTERRUPTED
 from amplifier.grants import FILE, Grants
 from amplifier.output import note
@@ -19,7 +20,6 @@ from amplifier.turns import in_words, open_session
 from .chat import Chat, Move, Welcome
 
 if TYPE_CHECKING:
-    from amplifier.budget import Budget
     from amplifier.sessions.commands import Recording
 
 HISTORY = "repl_history"
@@ -70,7 +70,9 @@ async def _chat(
     """The session that was talked with, whether there is a log of it, and what comes next."""
     folder = Path.cwd()
     own = sessions_folder(folder).parent
-    async with open_session(scene.plan, scene.recording, budget, None, allow_partial) as session:
+    # What the session has spent before is in its log, and is counted from there.
+    books = None if budget is None else Budget(budget.limits)
+    async with open_session(scene.plan, scene.recording, books, None, allow_partial) as session:
         chat = Chat(
             session,
             folder,

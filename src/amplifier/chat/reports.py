@@ -66,9 +66,9 @@ def _spent(spent: Spent) -> str:
 
 def _limits(budget: Budget) -> str:
     named = {
-        "cost": f"${budget.max_cost}" if budget.max_cost is not None else None,
-        "tokens": f"{budget.max_tokens:,}" if budget.max_tokens is not None else None,
-        "model calls": budget.max_steps,
+        "cost": f"${budget.limits.max_cost}" if budget.limits.max_cost is not None else None,
+        "tokens": f"{budget.limits.max_tokens:,}" if budget.limits.max_tokens is not None else None,
+        "model calls": budget.limits.max_steps,
     }
     return ", ".join(f"{name} {most}" for name, most in named.items() if most is not None)
 
