@@ -146,6 +146,9 @@ clean: ## remove everything that make made
 	$(call venv,.venv)
 	@$(BIN)/python -m pip install -q --disable-pip-version-check uv 2>/dev/null || true
 	$(call install,.venv,-e ./kernel -e '.[dev]')
+	@# The first start compiles what it imports: here, where nobody waits for an answer.
+	@env -u PYTHONDONTWRITEBYTECODE AMPLIFIER_HOME=.cache/first-start \
+		$(BIN)/amplifier run --no-session --provider mock Hello > /dev/null 2>&1 || true
 
 # The vendors' packages that the providers are built on.
 SDKS = $(shell $(PYTHON) -c 'import tomllib; \
