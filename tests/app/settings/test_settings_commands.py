@@ -119,7 +119,9 @@ def test_doctor_names_settings_that_cannot_be_read(app: App) -> None:
     assert "settings.yaml:1: There is no key 'bundel'. Did you mean 'bundle'?" in ended.out
 
 
-def test_a_run_imports_and_starts_nothing_that_it_does_not_need_once_its_plan_is_known(app: App) -> None:
+def test_a_run_imports_and_starts_nothing_that_it_does_not_need_once_its_plan_is_known(
+    app: App,
+) -> None:
     # Programs and connections that are started would be refused by this audit hook.
     (app.modules / "sitecustomize.py").write_text(
         "import sys\n"
