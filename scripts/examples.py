@@ -71,17 +71,18 @@ def find(name: str) -> Path:
 def _target(folder: Path) -> Path:
     """Where it goes: another place for each state of what it is made of."""
     digest = hashlib.sha256()
-    for file in [*CONTRACTS, *_files(folder), *_shared_files()]:
+    for file in [*CONTRACTS, *_files(folder), *_shared_files(folder)]:
         digest.update(f"{file.relative_to(REPO).as_posix()}\0".encode())
         digest.update(hashlib.sha256(file.read_bytes()).digest())
     digest.update(repr(FROM_PIP).encode())
     return BUILT / f"{folder.name}-{digest.hexdigest()[:16]}"
 
 
-def _shared_files() -> list[Path]:
-    """Libraries that examples share: crates beside them that build nothing by themselves."""
-    crates = [each.parent for each in sorted(HOMES[0].glob("*/Cargo.toml"))]
-    return [file for each in crates if not (each / "build.sh").exists() for file in _files(each)]
+def _shared_files(folder: Path) -> list[Path]:
+    """Those of the crates beside it that it is built with."""
+    manifest = folder / "Cargo.toml"
+    named = re.findall(r'path = "(\.\./[^"]+)"', manifest.read_text()) if manifest.exists() else []
+    return [file for each in named for file in _files((folder / each).resolve())]
 
 
 def _files(folder: Path) -> list[Path]:
@@ -133,7 +134,7 @@ def _run(folder: Path, target: Path) -> None:
         if (manifest := folder / "amplifier.toml").exists():
             shutil.copy(manifest, draft)
         _check(folder, [str(folder / "build.sh"), str(draft)], environment)
-        for component in draft.glob("*.wasm"):
+        for component in draft.rglob("*.wasm"):
             _compile(component)
         draft.rename(target)
 

@@ -11,7 +11,7 @@ from amplifier_core import AmplifierSession
 
 from amplifier.asking import person_at_terminal
 from amplifier.bundles.running import equip, instruct
-from amplifier.exits import DONE, FAILED, INTERRUPTED, USED_UP
+from amplifier.exits import DONE, FAILED, INTERRUPTED
 from amplifier.interrupts import watched_interrupts
 from amplifier.output import note
 from amplifier.plans import PlanError, what_it_needs
@@ -22,7 +22,6 @@ from amplifier.views import View
 if TYPE_CHECKING:
     from amplifier.asking import PersonAtTerminal
     from amplifier.budget import Budget
-    from amplifier.cli.preparing import Prepared
     from amplifier.sessions.commands import Recording
 
 
@@ -30,14 +29,18 @@ class Interrupted(Exception):
     """The turn was asked to stop, and did."""
 
 
-class UsedUp(Exception):
-    """The budget allowed no further model call; what was done stays."""
-
-
-def run_turn(ready: Prepared, prompt: str, view: View) -> int:
+def run_turn(
+    plan: dict[str, Any],
+    prompt: str,
+    view: View,
+    *,
+    allow_partial: bool,
+    recording: Recording | None = None,
+    budget: Budget | None = None,
+) -> int:
     """Run `prompt` in a session that is recorded if that is asked for; the exit code."""
     try:
-        return asyncio.run(_run(ready, prompt, view))
+        return asyncio.run(_run(plan, prompt, view, allow_partial, recording, budget))
     except (KeyboardInterrupt, asyncio.CancelledError):
         view.failed("Interrupted.")
         return INTERRUPTED
@@ -46,15 +49,19 @@ def run_turn(ready: Prepared, prompt: str, view: View) -> int:
         return FAILED
 
 
-async def _run(ready: Prepared, prompt: str, view: View) -> int:
+async def _run(
+    plan: dict[str, Any],
+    prompt: str,
+    view: View,
+    allow_partial: bool,
+    recording: Recording | None,
+    budget: Budget | None,
+) -> int:
     try:
-        answer = await _answer(ready, prompt, view)
+        answer = await _answer(plan, prompt, view, allow_partial, recording, budget)
     except Interrupted:
         view.failed("Interrupted.")
         return INTERRUPTED
-    except UsedUp as error:
-        view.failed(str(error))
-        return USED_UP
     except Exception as error:
         view.failed(in_words(error))
         return FAILED
@@ -62,8 +69,14 @@ async def _run(ready: Prepared, prompt: str, view: View) -> int:
     return FAILED if view.output.is_closed else DONE
 
 
-async def _answer(ready: Prepared, prompt: str, view: View) -> str:
-    plan, recording, budget, allow_partial = ready
+async def _answer(
+    plan: dict[str, Any],
+    prompt: str,
+    view: View,
+    allow_partial: bool,
+    recording: Recording | None,
+    budget: Budget | None,
+) -> str:
     with watched_interrupts() as interrupts:
         person = person_at_terminal()
         async with open_session(plan, recording, budget, person, allow_partial) as session:
@@ -72,8 +85,6 @@ async def _answer(ready: Prepared, prompt: str, view: View) -> str:
             answer = await session.execute(prompt)
             if token.is_cancelled and not view.output.is_closed:
                 raise Interrupted
-            if budget.stopped is not None:
-                raise UsedUp(budget.stopped)
             return answer
 
 
@@ -84,12 +95,12 @@ async def open_session(
     budget: Budget | None,
     person: PersonAtTerminal | None,
     allow_partial: bool,
-) -> AsyncIterator[RecordedSession]:
+) -> AsyncIterator[AmplifierSession]:
     """A session that is ready: complete, instructed, with its past, recorded and limited."""
     session = _new_session(plan, recording, person)
     if budget is not None:
         if recording is not None:
-            await recording.count_earlier(budget)
+            recording.count_earlier(budget)
         session.limit(budget)
     await equip(session)
     async with session:

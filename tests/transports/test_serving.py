@@ -2,6 +2,7 @@
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +10,11 @@ import grpc
 import pytest
 from amplifier_core._grpc_gen import amplifier_module_pb2 as pb
 from amplifier_core._grpc_gen import amplifier_module_pb2_grpc as rpc
+from amplifier_core.coordinator import ModuleCoordinator
+from amplifier_core.models import HookResult
+from amplifier_core.transports.grpc.kernel_host import hold_kernel
+from amplifier_core.transports.serving import callers
+from amplifier_core.transports.serving.callers import Callers
 from amplifier_core.transports.serving.served import ServedModule
 from amplifier_core.transports.serving.services import add_services
 from helpers_isolation import HOOKS, TOOLS, python_module
@@ -78,11 +84,13 @@ async def mount(coordinator, config):
 
 
 @asynccontextmanager
-async def served(folder: Path, module_id: str, code: str) -> AsyncIterator[grpc.aio.Channel]:
-    """A channel to a server of that module, which has no session to call back."""
+async def served(
+    folder: Path, module_id: str, code: str, *interceptors: grpc.aio.ServerInterceptor
+) -> AsyncIterator[grpc.aio.Channel]:
+    """A channel to a server of that module, which has no session of its own to call back."""
     path = Path(python_module(folder, module_id, code))
     module = ServedModule(module_id, path, {}, None)
-    server = grpc.aio.server()
+    server = grpc.aio.server(interceptors=interceptors)
     add_services(module, server)
     port = server.add_insecure_port("127.0.0.1:0")
     await server.start()
@@ -173,3 +181,57 @@ async def test_hooks_of_a_served_module_are_one_listener_per_event(tmp_path: Pat
         assert [(each.event, each.priority) for each in told.subscriptions] == [("tool:pre", 0)]
         assert list(info.capabilities) == ["amplifier:hook", "guard"]
         assert heard.action == pb.HOOK_ACTION_CONTINUE
+
+
+WHO_ASKS = """\
+class Loop:
+    async def execute(self, prompt, context, providers, tools, hooks, coordinator):
+        return (await hooks.emit("who", {})).data["name"]
+
+
+async def mount(coordinator, config):
+    await coordinator.mount("orchestrator", Loop())
+"""
+
+
+async def _told(name: str, event: str, data: Any) -> HookResult:
+    return HookResult(action="modify", data={"name": name})
+
+
+async def test_a_served_module_calls_back_whoever_calls_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also when there are more sessions than it keeps connections to."""
+    monkeypatch.setattr(callers, "MOST_KERNELS", 1)
+    sessions = {name: ModuleCoordinator() for name in ("one", "two")}
+    back, hosts = {}, []
+    for name, coordinator in sessions.items():
+        coordinator.hooks.register("who", partial(_told, name))
+        hosts.append(host := await hold_kernel(coordinator))
+        back[name] = (
+            ("x-amplifier-kernel-endpoint", host.endpoint),
+            ("x-amplifier-kernel-token", host.token),
+        )
+    ways_back = Callers()
+    async with served(tmp_path, "loop-asks", WHO_ASKS, ways_back) as channel:
+        loop = rpc.OrchestratorServiceStub(channel)
+        asked = pb.OrchestratorExecuteRequest(prompt="who?")
+
+        assert (await loop.Execute(asked)).error
+        answers = [await loop.Execute(asked, metadata=back[name]) for name in ("one", "two", "one")]
+
+        assert [each.response for each in answers] == ["one", "two", "one"]
+    await ways_back.close()
+    for host in hosts:
+        await host.release()
+
+
+async def test_a_served_module_is_not_sent_to_other_machines(tmp_path: Path) -> None:
+    async with served(tmp_path, "loop-stays", WHO_ASKS, Callers()) as channel:
+        for endpoint in ("192.0.2.1:9", "ftp://localhost:9"):
+            back = ("x-amplifier-kernel-endpoint", endpoint), ("x-amplifier-kernel-token", "t")
+            asked = pb.OrchestratorExecuteRequest(prompt="who?")
+
+            answer = await rpc.OrchestratorServiceStub(channel).Execute(asked, metadata=back)
+
+            assert "no kernel to call back" in answer.error

@@ -18,6 +18,7 @@ from typing import Any
 import grpc
 
 from .grpc.kernel_host import TokenCheck
+from .serving.callers import Callers
 from .serving.served import ServedModule
 from .serving.services import add_services
 from .serving.session import Kernel
@@ -63,7 +64,11 @@ async def _serve(options: argparse.Namespace, config: dict[str, Any], handshake:
     endpoint = os.environ.pop("AMPLIFIER_KERNEL_ENDPOINT", "")
     kernel = Kernel(endpoint, token) if endpoint else None
     module = ServedModule(options.module, options.path, config, kernel)
-    server = grpc.aio.server(interceptors=[TokenCheck(token)] if token else [], options=_UNLIMITED)
+    callers = Callers()
+    checks = [TokenCheck(token)] if token else []
+    # Who started it with a session of its own lets it speak with that one alone.
+    ways_back = [] if kernel is not None else [callers]
+    server = grpc.aio.server(interceptors=[*checks, *ways_back], options=_UNLIMITED)
     add_services(module, server)
     port = server.add_insecure_port(f"{options.host}:{options.port}")
     await server.start()
@@ -71,6 +76,7 @@ async def _serve(options: argparse.Namespace, config: dict[str, Any], handshake:
     await _until_told_to_stop(options.exit_with_stdin)
     await server.stop(_GRACE_SECONDS)
     await module.cleanup()
+    await callers.close()
     if kernel is not None:
         await kernel.close()
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import sys
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from amplifier.budget import Budget, Limits
+from amplifier.budget import Budget
 from amplifier.output import note
 from amplifier.sessions import live
 from amplifier.sessions.files import FileStore
@@ -31,8 +32,6 @@ class Recording:
     model: str | None
     session_id: str | None = None
     state: State | None = None
-    limits: dict[str, Any] = field(default_factory=dict)
-    """What command lines said of this session may be spent: the latest counts."""
 
     def session(self, plan: dict[str, Any], approval_system: Any = None) -> live.RecordedSession:
         session = live.RecordedSession(
@@ -43,19 +42,14 @@ class Recording:
         )
         options = {"provider": self.provider, "model": self.model}
         facts = {"working_dir": str(Path.cwd()), "options": options}
-        session.recording = live.Recording(self.store, facts, self.state, self.limits)
+        session.recording = live.Recording(self.store, facts, self.state)
         return session
 
-    async def count_earlier(self, budget: Budget) -> None:
+    def count_earlier(self, budget: Budget) -> None:
         """What was spent before counts: a restart is no way around a limit."""
-        if self.state is None or budget.limits == Limits():
-            return
-        from amplifier.sessions.listing import children_of
-        from amplifier.sessions.loading import load
-
-        budget.spent.include(self.state.spent)
-        for child in await children_of(self.store, str(self.session_id)):
-            budget.spent.include((await load(self.store, child)).spent)
+        if self.state is not None:
+            budget.spent.tokens = self.state.input_tokens + self.state.output_tokens
+            budget.spent.cost = self.state.cost or Decimal(0)
 
     async def bring_back(self, session: Any) -> None:
         """Give a session that goes on its past, and tell the user what was lost."""
@@ -121,7 +115,7 @@ def resumed(
     kept: dict[str, Any] = options if isinstance(options, dict) else {}
     if provider is None:
         provider, model = kept.get("provider"), kept.get("model")
-    return Recording(store, provider, model, session_id, state, dict(state.limits))
+    return Recording(store, provider, model, session_id, state)
 
 
 def find(wanted: str) -> tuple[FileStore, str]:
@@ -161,9 +155,10 @@ def newest(store: FileStore) -> str:
     Raises:
         NoSession: there is none.
     """
-    from amplifier.sessions.listing import latest
+    from amplifier.sessions.index import Index
 
-    found = latest(store, 1)
-    if found:
-        return found[0].summary.session_id
+    with Index.opened() as index:
+        for each in asyncio.run(store.list()):
+            if not index.summary(store, each).is_child:
+                return each.session_id
     raise NoSession("This project has no session yet. Begin one with `amplifier run`.")

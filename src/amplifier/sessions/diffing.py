@@ -17,7 +17,6 @@ _UNTOLD = frozenset(
         events.CLAIMED,
         events.COMPOSED,
         events.NAMED,
-        events.LIMITED,
         events.REPAIRED,
         "session:end",
         "session:fork",

@@ -38,10 +38,9 @@ def described(state: State) -> dict[str, Any]:
         "turns": len(state.turns),
         "messages": len(state.messages),
         "tool_calls": len(state.calls),
-        "model_calls": state.spent.steps,
-        "input_tokens": state.spent.input_tokens,
-        "output_tokens": state.spent.output_tokens,
-        "cost_usd": None if state.spent.cost is None else str(state.spent.cost),
+        "input_tokens": state.input_tokens,
+        "output_tokens": state.output_tokens,
+        "cost_usd": None if state.cost is None else str(state.cost),
         "composition": state.composition.get("hash"),
         "records": state.next_seq,
     }

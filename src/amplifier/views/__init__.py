@@ -7,9 +7,8 @@ from typing import Any, Literal, Protocol
 from amplifier_core import AmplifierSession
 
 from amplifier.output import Output
-from amplifier.sessions.live import RecordedSession
 
-OutputFormat = Literal["text", "json", "json-trace"]
+OutputFormat = Literal["text", "json"]
 
 
 class View(Protocol):
@@ -17,7 +16,7 @@ class View(Protocol):
 
     output: Output
 
-    def attach(self, session: RecordedSession) -> None:
+    def attach(self, session: AmplifierSession) -> None:
         """Listen to the session's events."""
 
     def answered(self, text: str) -> None:
@@ -28,10 +27,10 @@ class View(Protocol):
 
 
 def view_for(output_format: OutputFormat) -> View:
-    if output_format != "text":
+    if output_format == "json":
         from .document import DocumentView
 
-        return DocumentView(Output(), with_trace=output_format == "json-trace")
+        return DocumentView(Output())
     from .terminal import TerminalView
 
     return TerminalView(Output())

@@ -19,6 +19,7 @@ from ..._grpc_gen import amplifier_module_pb2 as pb
 from ..._grpc_gen import amplifier_module_pb2_grpc as rpc
 from ...message_models import ChatRequest
 from ...models import ToolResult
+from ..mounted import DESCRIPTIONS
 from .chat import request_from_proto, response_to_proto
 from .messages import message_from_proto, message_to_proto
 from .results import hook_result_to_proto, tool_result_to_proto
@@ -179,57 +180,17 @@ class KernelService(rpc.KernelServiceServicer):  # type: ignore[misc]
         return pb.Empty()
 
     async def GetCapability(self, request: Any, context: Any) -> Any:  # noqa: N802
-        describe = _DESCRIPTIONS.get(request.name)
+        describe = DESCRIPTIONS.get(request.name)
         if self._coordinator.check_capability(request.name):
             value = self._coordinator.get_capability(request.name)
         elif describe is not None:
-            value = describe(self._coordinator)
+            value = json.loads(json.dumps(describe(self._coordinator), default=plain))
         else:
             return pb.GetCapabilityResponse(found=False)
         try:
             return pb.GetCapabilityResponse(found=True, value_json=json.dumps(value))
         except (TypeError, ValueError) as error:
             return await _fail(context, error, "Failed to serialize capability")
-
-
-def _tools(coordinator: Any) -> Any:
-    return [
-        {
-            "name": name,
-            "description": getattr(tool, "description", "") or "",
-            "parameters": _plain(getattr(tool, "input_schema", None) or {}),
-        }
-        for name, tool in coordinator.get_all("tools").items()
-    ]
-
-
-def _providers(coordinator: Any) -> Any:
-    return [
-        {"name": name, "info": _plain(provider.get_info())}
-        for name, provider in coordinator.get_all("providers").items()
-    ]
-
-
-def _session(coordinator: Any) -> Any:
-    token = coordinator.cancellation
-    return {
-        "session_id": coordinator.session_id,
-        "parent_id": coordinator.parent_id,
-        "is_cancelled": token.is_cancelled,
-        "is_immediate": token.is_immediate,
-    }
-
-
-_DESCRIPTIONS = {
-    "amplifier.tools": _tools,
-    "amplifier.providers": _providers,
-    "amplifier.session": _session,
-}
-"""What is mounted, for orchestrators that have to offer it to a model."""
-
-
-def _plain(value: Any) -> Any:
-    return json.loads(json.dumps(value, default=plain))
 
 
 def _as_result(returned: Any) -> ToolResult:

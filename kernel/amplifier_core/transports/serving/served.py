@@ -107,7 +107,7 @@ class ServedModule:
     async def execute(self, prompt: str) -> str:
         """Run one turn of a served orchestrator on the session behind the kernel."""
         coordinator = await self.coordinator()
-        orchestrator, kernel = coordinator.get("orchestrator"), self._kernel
+        orchestrator, kernel = coordinator.get("orchestrator"), coordinator.kernel
         if kernel is None:
             raise RuntimeError("There is no kernel to call back. Start this from a session.")
         tools = await asyncio.to_thread(kernel.capability, "amplifier.tools")

@@ -6,6 +6,7 @@ import json
 import logging
 from collections.abc import AsyncIterator, Coroutine
 from contextlib import suppress
+from contextvars import ContextVar
 from typing import Any
 
 import grpc
@@ -72,19 +73,23 @@ class Kernel:
         await self._channel.close()
 
 
+kernel_of_caller: ContextVar[Kernel | None] = ContextVar("kernel_of_caller", default=None)
+"""The way back to whoever made the call that is being served, if it told."""
+
+
 class FarHooks(HookRegistry):
     """Handlers are kept here; what is emitted here is heard by the whole session."""
 
-    kernel: Kernel | None = None
+    own_kernel: Kernel | None = None
 
     def emit(self, event: str, data: Any) -> Coroutine[Any, Any, HookResult]:
-        return super().emit(event, data) if self.kernel is None else self._emit(event, data)
+        kernel = kernel_of_caller.get() or self.own_kernel
+        return super().emit(event, data) if kernel is None else self._emit(kernel, event, data)
 
-    async def _emit(self, event: str, data: Any) -> HookResult:
-        assert self.kernel is not None
+    async def _emit(self, kernel: Kernel, event: str, data: Any) -> HookResult:
         request = pb.EmitHookRequest(event=event, data_json=to_json(data))
-        metadata = (*self.kernel.metadata, (ASK_KEY, "1"))
-        answer = await self.kernel.calls.EmitHook(request, timeout=WORK_SECONDS, metadata=metadata)
+        metadata = (*kernel.metadata, (ASK_KEY, "1"))
+        answer = await kernel.calls.EmitHook(request, timeout=WORK_SECONDS, metadata=metadata)
         return hook_result_from_proto(answer)
 
     def emit_here(self, event: str, data: Any) -> Coroutine[Any, Any, HookResult]:
@@ -95,12 +100,18 @@ class FarHooks(HookRegistry):
 class FarCoordinator(ModuleCoordinator):
     """The coordinator of a served module: its own mounts, and the session's capabilities."""
 
-    kernel: Kernel | None = None
+    _own_kernel: Kernel | None = None
 
-    def connect(self, kernel: Kernel | None) -> None:
+    @property
+    def kernel(self) -> Kernel | None:
+        return kernel_of_caller.get() or self._own_kernel
+
+    def connect(self, own_kernel: Kernel | None) -> None:
+        """Let it reach its session, or only those who call it if it has none of its own."""
         hooks = FarHooks()
         self._hooks = self._mount_points["hooks"] = hooks
-        self.kernel = hooks.kernel = kernel
+        self._own_kernel = hooks.own_kernel = own_kernel
+        kernel = self.kernel
         session = (kernel.capability("amplifier.session") if kernel else None) or {}
         self._session_id = session.get("session_id") or ""
         self._parent_id = session.get("parent_id")

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ...message_models import ChatRequest
+from ..mounted import DESCRIPTIONS
 from .calling import Err, Ok
 from .guest import to_json
 
@@ -94,6 +95,8 @@ class KernelService:
     async def _get_capability(self, asked: Any) -> Any:
         name = _field(asked, "name")
         value = self.coordinator.get_capability(name) if self.coordinator is not None else None
+        if value is None and self.coordinator is not None and name in DESCRIPTIONS:
+            value = DESCRIPTIONS[name](self.coordinator)
         if value is None:
             raise _Refused(f"not found: {name}")
         return value
