@@ -3,6 +3,8 @@
 MAKEFLAGS += --no-print-directory
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
+# The tests start hundreds of processes, which need not compile all the code each time.
+unexport PYTHONDONTWRITEBYTECODE
 
 PYTHON ?= $(firstword $(foreach p,python3 python3.14 python3.13 python3.12 python3.11,\
 	$(shell $(p) -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $(p))) python3)
@@ -64,15 +66,20 @@ test: lint ## every check and every test, with the coverage gate
 	@$(MAKE) .venv/model .island/model || echo 'No model to be had: the tests that run it are skipped.'
 	@rm -rf $(REPORTS) && mkdir -p $(REPORTS)
 	@echo "Tests run in random order; \`make test SEED=$(SEED)\` repeats this one."
-	@$(COVERAGE) run -m pytest -n $(WORKERS) --randomly-seed=$(SEED) -m 'not island'
+	@$(COVERAGE) run -m pytest $(HOW) $(MEASURED)
 	@$(COVERAGE) combine -q
 	@$(COVERAGE) json -q -o $(REPORTS)/report.json
 	@$(BIN)/python scripts/coverage_gate.py $(REPORTS)/report.json
+	@$(BIN)/python -m pytest $(HOW) $(filter-out $(MEASURED),$(sort $(patsubst %/,%,$(dir $(wildcard tests/*/*.py)))))
 	@$(MAKE) islands
 
 .PHONY: examples
 examples: .venv/ready ## build the examples in other languages: Rust, Go, TypeScript, components
 	@$(BIN)/python scripts/examples.py
+
+# The tests of the kernel run every line of it; measuring the others, too, would only slow them.
+MEASURED := tests/kernel tests/transports
+HOW = -n $(WORKERS) --randomly-seed=$(SEED) -m 'not island'
 
 # Programs that some tests run, with the Debian packages they are in.
 TOOLS := git=git rg=ripgrep tmux=tmux
@@ -139,6 +146,9 @@ clean: ## remove everything that make made
 	$(call venv,.venv)
 	@$(BIN)/python -m pip install -q --disable-pip-version-check uv 2>/dev/null || true
 	$(call install,.venv,-e ./kernel -e '.[dev]')
+	@# The first start compiles what it imports: here, where nobody waits for an answer.
+	@env -u PYTHONDONTWRITEBYTECODE AMPLIFIER_HOME=.cache/first-start \
+		$(BIN)/amplifier run --no-session --provider mock Hello > /dev/null 2>&1 || true
 
 # The vendors' packages that the providers are built on.
 SDKS = $(shell $(PYTHON) -c 'import tomllib; \

@@ -70,11 +70,14 @@ def median_ms(runs: int, command: list[str]) -> float:
 
     def once() -> float:
         start = perf_counter()
-        status, _ = printed_by(command, cwd=home, env={**os.environ, "HOME": home})
+        status, _ = printed_by(command, cwd=home, env=env)
         assert status == 0, f"{command} ended with status {status}"
         return (perf_counter() - start) * 1_000
 
     with tempfile.TemporaryDirectory() as home:
+        # As after an installation: compiled, whatever the variables of this shell say about it.
+        env = {**os.environ, "HOME": home, "PYTHONPYCACHEPREFIX": f"{home}/compiled"}
+        env.pop("PYTHONDONTWRITEBYTECODE", None)
         once()
         return median(once() for _ in range(runs))
 

@@ -38,16 +38,18 @@ class Grants:
     def __init__(self, file: Path) -> None:
         self._file = file
 
-    def allows(self, request: ApprovalRequest) -> bool:
+    def allows(self, request: ApprovalRequest, folder: str | None = None) -> bool:
+        """Whether the call was allowed; `folder` says where, unless it is that of the project."""
         try:
-            return any(grant.id == fingerprint(request) for grant in self.listed())
+            return any(grant.id == fingerprint(request, folder) for grant in self.listed())
         except UnreadableGrants:
             return False
 
-    def keep(self, request: ApprovalRequest) -> None:
-        action = masked(request.action)[:LONGEST_ACTION]
+    def keep(self, request: ApprovalRequest, folder: str | None = None) -> None:
+        where = f" in {folder!r}" if folder else ""
+        action = masked(f"{request.action}{where}")[:LONGEST_ACTION]
         now = datetime.now(UTC).isoformat(timespec="seconds")
-        grant = Grant(fingerprint(request), request.tool_name, action, now)
+        grant = Grant(fingerprint(request, folder), request.tool_name, action, now)
         with locked(self._file):
             others = [each for each in self.listed() if each.id != grant.id]
             self._write([*others, grant])
@@ -82,8 +84,10 @@ class Grants:
         write_atomically(self._file, document, mode=0o600)
 
 
-def fingerprint(request: ApprovalRequest) -> str:
-    """The same for the same call and for no other."""
+def fingerprint(request: ApprovalRequest, folder: str | None = None) -> str:
+    """The same for the same call in the same place, and for no other."""
     call: dict[str, Any] = {"tool": request.tool_name, "input": request.details}
+    if folder is not None:
+        call["folder"] = folder
     text = json.dumps(call, sort_keys=True, ensure_ascii=True, default=repr)
     return hashlib.sha256(text.encode()).hexdigest()[:16]

@@ -53,8 +53,13 @@ def _taken_stdout() -> TextIO | None:
     return open(own, "w", encoding=encoding, errors="backslashreplace", closefd=False)
 
 
+def printable(text: str) -> str:
+    """Text without characters that would steer the terminal."""
+    return "".join(each if each.isprintable() or each == "\n" else "?" for each in text)
+
+
 def note(text: str, *, dim: bool = False) -> None:
     """One line for the person at the terminal, without codes that would steer the terminal."""
-    line = "".join(each if each.isprintable() else "?" for each in " ".join(text.split()))
+    line = printable(" ".join(text.split()))
     with suppress(OSError):
         sys.stderr.write(f"{DIM}{line}{PLAIN}\n" if dim and sys.stderr.isatty() else f"{line}\n")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from difflib import get_close_matches
-from importlib.metadata import entry_points
 from typing import Any
 
 PREFIX = "provider-"
@@ -48,8 +47,10 @@ def demonstration(entry: dict[str, Any]) -> dict[str, Any]:
 
 def installed_providers() -> set[str]:
     """The ids of all provider modules that are installed."""
-    points = entry_points(group="amplifier.modules")
-    return {point.name for point in points if point.name.startswith(PREFIX)}
+    # Late: naming a provider takes no kernel.
+    from amplifier_core.transports.entry_points import installed
+
+    return {name for name in installed.table() if name.startswith(PREFIX)}
 
 
 def _provider_module(named: str | None) -> str:

@@ -11,7 +11,7 @@ from amplifier_core import AmplifierSession
 
 from amplifier.asking import person_at_terminal
 from amplifier.bundles.running import equip, instruct
-from amplifier.exits import DONE, FAILED, INTERRUPTED
+from amplifier.exits import DONE, FAILED, INTERRUPTED, USED_UP
 from amplifier.interrupts import watched_interrupts
 from amplifier.output import note
 from amplifier.plans import PlanError, what_it_needs
@@ -22,6 +22,7 @@ from amplifier.views import View
 if TYPE_CHECKING:
     from amplifier.asking import PersonAtTerminal
     from amplifier.budget import Budget
+    from amplifier.cli.preparing import Prepared
     from amplifier.sessions.commands import Recording
 
 
@@ -29,18 +30,14 @@ class Interrupted(Exception):
     """The turn was asked to stop, and did."""
 
 
-def run_turn(
-    plan: dict[str, Any],
-    prompt: str,
-    view: View,
-    *,
-    allow_partial: bool,
-    recording: Recording | None = None,
-    budget: Budget | None = None,
-) -> int:
+class UsedUp(Exception):
+    """The budget allowed no further model call; what was done stays."""
+
+
+def run_turn(ready: Prepared, prompt: str, view: View) -> int:
     """Run `prompt` in a session that is recorded if that is asked for; the exit code."""
     try:
-        return asyncio.run(_run(plan, prompt, view, allow_partial, recording, budget))
+        return asyncio.run(_run(ready, prompt, view))
     except (KeyboardInterrupt, asyncio.CancelledError):
         view.failed("Interrupted.")
         return INTERRUPTED
@@ -49,19 +46,15 @@ def run_turn(
         return FAILED
 
 
-async def _run(
-    plan: dict[str, Any],
-    prompt: str,
-    view: View,
-    allow_partial: bool,
-    recording: Recording | None,
-    budget: Budget | None,
-) -> int:
+async def _run(ready: Prepared, prompt: str, view: View) -> int:
     try:
-        answer = await _answer(plan, prompt, view, allow_partial, recording, budget)
+        answer = await _answer(ready, prompt, view)
     except Interrupted:
         view.failed("Interrupted.")
         return INTERRUPTED
+    except UsedUp as error:
+        view.failed(str(error))
+        return USED_UP
     except Exception as error:
         view.failed(in_words(error))
         return FAILED
@@ -69,14 +62,8 @@ async def _run(
     return FAILED if view.output.is_closed else DONE
 
 
-async def _answer(
-    plan: dict[str, Any],
-    prompt: str,
-    view: View,
-    allow_partial: bool,
-    recording: Recording | None,
-    budget: Budget | None,
-) -> str:
+async def _answer(ready: Prepared, prompt: str, view: View) -> str:
+    plan, recording, budget, allow_partial = ready
     with watched_interrupts() as interrupts:
         person = person_at_terminal()
         async with open_session(plan, recording, budget, person, allow_partial) as session:
@@ -85,6 +72,8 @@ async def _answer(
             answer = await session.execute(prompt)
             if token.is_cancelled and not view.output.is_closed:
                 raise Interrupted
+            if budget.stopped is not None:
+                raise UsedUp(budget.stopped)
             return answer
 
 
@@ -95,12 +84,12 @@ async def open_session(
     budget: Budget | None,
     person: PersonAtTerminal | None,
     allow_partial: bool,
-) -> AsyncIterator[AmplifierSession]:
+) -> AsyncIterator[RecordedSession]:
     """A session that is ready: complete, instructed, with its past, recorded and limited."""
     session = _new_session(plan, recording, person)
     if budget is not None:
         if recording is not None:
-            recording.count_earlier(budget)
+            await recording.count_earlier(budget)
         session.limit(budget)
     await equip(session)
     async with session:

@@ -16,11 +16,14 @@ def test_an_answer_is_a_document(app: App) -> None:
 
     document = ended.document
     assert ended.code == 0
-    assert list(document) == ["status", "response", "session_id", "bundle", "model", "timestamp"]
+    assert list(document) == [
+        *("status", "response", "session_id", "bundle", "model", "timestamp"),
+        *("usage", "children"),
+    ]
     assert document["status"] == "success"
     assert document["response"].startswith("A canned reply")
     assert document["model"] == "parrot"
-    assert document["bundle"] is None
+    assert document["bundle"] == "plain"
     assert UUID(document["session_id"])
     age = datetime.now(UTC) - datetime.fromisoformat(document["timestamp"])
     assert timedelta() <= age < timedelta(minutes=1)
@@ -106,3 +109,58 @@ def test_the_document_is_the_same_in_every_encoding(app: App) -> None:
     ended = run(app, PYTHONIOENCODING="ascii")
 
     assert (ended.code, ended.document["response"]) == (0, "Grüße 中")
+
+
+def test_a_turn_says_what_it_used(app: App) -> None:
+    usage = run(app).document["usage"]
+
+    assert list(usage) == ["model_calls", "input_tokens", "output_tokens", "cost_usd"]
+    assert usage["model_calls"] == 1
+    assert usage["output_tokens"] > 0
+    assert usage["cost_usd"] is None
+
+
+def test_a_trace_has_every_call_with_its_result_and_time(app: App) -> None:
+    app.offer_tool('async def look(input):\n    return ToolResult(output="one file")\n')
+    app.offer_provider(
+        """
+        async def reply(number, request):
+            return uses("look", show="files") if number == 1 else says("Done.")
+        """
+    )
+
+    ended = app.run("run", "-p", "mock", "--output-format", "json-trace", "Hello")
+
+    (call,) = ended.document["execution_trace"]
+    kept = ["type", "tool", "arguments", "result", "timestamp", "duration_ms", "sequence"]
+    assert list(call) == kept
+    assert (call["type"], call["tool"], call["sequence"]) == ("tool_call", "look", 1)
+    assert call["arguments"] == {"show": "files"}
+    assert call["result"]["output"] == "one file"
+    assert call["duration_ms"] >= 0
+    assert datetime.fromisoformat(call["timestamp"])
+    metadata = ended.document["metadata"]
+    assert (metadata["total_tool_calls"], metadata["total_agents_invoked"]) == (1, 0)
+    assert metadata["duration_ms"] >= call["duration_ms"]
+
+
+def test_a_trace_has_the_calls_before_a_failure_and_those_that_were_denied(app: App) -> None:
+    (app.home / "settings.yaml").write_text("bundle: {active: guarded}\n")
+    (app.home / "bundles/guarded.yaml").write_text(
+        "bundle: {name: guarded}\ntools: [{module: tool-look}]\nhooks: [{module: hooks-approval}]\n"
+    )
+    app.offer_provider(
+        """
+        async def reply(number, request):
+            if number == 1:
+                return uses("look")
+            raise RuntimeError("out of ink")
+        """
+    )
+    app.offer_tool('async def look(input):\n    return ToolResult(output="one file")\n')
+
+    ended = app.run("run", "-p", "mock", "--output-format", "json-trace", "Hello")
+
+    assert (ended.code, ended.document["status"]) == (1, "error")
+    (call,) = ended.document["execution_trace"]
+    assert "error" in call["result"]

@@ -1,9 +1,13 @@
 """How the command is called: help, prompts, and mistakes in between."""
 
+import os
 import re
+import sys
 
 import pytest
 from helpers_app import App
+
+from amplifier.cli.run import given_text
 
 
 def test_help_names_the_commands_and_how_to_begin(app: App) -> None:
@@ -49,17 +53,44 @@ def test_the_prompt_is_read_from_stdin_if_it_is_left_out(app: App) -> None:
     assert (ended.code, ended.out) == (0, "You said: Grüße\n")
 
 
-def test_stdin_is_left_alone_if_there_is_a_prompt(app: App) -> None:
-    app.offer_provider(
-        """
-        async def reply(number, request):
-            return says(request.messages[-1].content + sys.stdin.read())
-        """
+ECHO = """
+    async def reply(number, request):
+        return says(request.messages[-1].content)
+"""
+
+
+def test_what_is_piped_in_is_added_to_the_prompt(app: App) -> None:
+    app.offer_provider(ECHO)
+
+    assert app.run("run", "-p", "mock", "Review this.", stdin="a < b\n").out == (
+        "Review this.\n\na < b\n"
     )
 
-    ended = app.run("run", "-p", "mock", "mine", stdin=" and yours")
 
-    assert ended.out == "mine and yours\n"
+def test_a_file_as_stdin_is_added_to_the_prompt(app: App) -> None:
+    app.offer_provider(ECHO)
+    (app.work / "notes.txt").write_text("Buy milk.")
+
+    assert app.shell("$amplifier run -p mock Sort: < notes.txt").out == "Sort:\n\nBuy milk.\n"
+
+
+@pytest.mark.parametrize("stdin", ["< /dev/null", "<&-", "< empty"])
+def test_a_prompt_stands_alone_if_nothing_is_piped_in(app: App, stdin: str) -> None:
+    app.offer_provider(ECHO)
+    (app.work / "empty").touch()
+
+    assert app.shell(f"$amplifier run -p mock Hello {stdin}").out == "Hello\n"
+
+
+def test_a_silent_pipe_beside_a_prompt_is_not_waited_for_for_ever(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    reading, writing = os.pipe()
+    with open(reading) as silent, open(writing, "w"):
+        monkeypatch.setattr(sys, "stdin", silent)
+        monkeypatch.setattr(sys.modules["amplifier.cli.run"], "SECONDS_TO_BEGIN", 0.01)
+
+        assert given_text("Hello") == "Hello"
 
 
 def test_bytes_that_are_no_text_do_not_stop_a_prompt(app: App) -> None:

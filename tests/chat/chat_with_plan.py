@@ -5,14 +5,13 @@ import json
 import sys
 from pathlib import Path
 
-from amplifier_core import AmplifierSession
-
 from amplifier.chat.chat import Chat
+from amplifier.sessions.live import RecordedSession
 
 
 async def main() -> None:
     plan = json.loads(Path(sys.argv[1]).read_text())
-    async with AmplifierSession(plan) as session:
+    async with RecordedSession(plan) as session:
         await Chat(session, Path.cwd(), history=None).talk()
 
 

@@ -140,4 +140,6 @@ def test_costs_and_tokens_add_up() -> None:
         ("provider:response", {"usage": {"cost_usd": "nonsense"}}),
     )
 
-    assert (state.input_tokens, state.output_tokens, str(state.cost)) == (6, 4, "0.2")
+    spent = state.spent
+    assert (spent.input_tokens, spent.output_tokens, str(spent.cost)) == (6, 4, "0.2")
+    assert spent.has_unknown_cost

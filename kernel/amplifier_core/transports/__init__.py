@@ -7,7 +7,6 @@ module's directory into a mount function.
 from __future__ import annotations
 
 import importlib
-import tomllib
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -133,6 +132,8 @@ def read_manifest(path: Path) -> Manifest:
     if not file.is_file():
         is_component = next(path.glob("*.wasm"), None) is not None
         return Manifest(path, transport="wasm" if is_component else "python")
+    import tomllib
+
     try:
         settings = tomllib.loads(file.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:

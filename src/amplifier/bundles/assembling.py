@@ -43,6 +43,9 @@ def assemble(bundle: str | None, ground: Ground) -> Plan:
     _check_modules(parts)
     mounts = {key: _mountable(key, each) for key, each in parts.items()}
     mounts = {key: each for key, each in mounts.items() if each}
+    budget = settings.root.at("budget")
+    if budget is not None:
+        mounts["budget"] = plain(budget)
     instruction = with_context(composed.instruction, composed.context)
     if instruction:
         mounts["instruction"] = instruction

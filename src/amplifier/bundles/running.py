@@ -44,7 +44,7 @@ def plan_to_run(
         chosen = provider_entry(provider, model)
         if bundle is None and chosen["module"] == EMBEDDED and _is_untouched(plan):
             # So small a model can do nothing with a bundle's tools.
-            return demonstration(chosen)
+            return {**demonstration(chosen), "budget": mounts.get("budget")}
         mounts = {**mounts, "providers": _only(mounts.get("providers", []), chosen)}
     return filled_in(mounts, plan)
 
@@ -76,7 +76,7 @@ def filled_in(mounts: dict[str, Any], plan: Plan) -> dict[str, Any]:
         key: [_entry(each, plan, f"{key}.{_name(each)}") for each in mounts.get(key, [])]
         for key in _LISTED
     }
-    return {**mounts, "session": session, **listed}
+    return {**mounts, "bundle": plan.bundle, "session": session, **listed}
 
 
 def _name(entry: dict[str, Any]) -> str:

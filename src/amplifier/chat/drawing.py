@@ -2,25 +2,26 @@
 
 from __future__ import annotations
 
-import difflib
 import os
 from collections.abc import Iterable
+from functools import lru_cache
 from typing import Any, Literal
 
-from rich.console import Console, ConsoleOptions, Group, RenderableType, RenderResult
-from rich.markdown import Heading, Markdown
+from rich.color import ColorSystem
+from rich.console import Console, Group, RenderableType
 from rich.padding import Padding
 from rich.panel import Panel
+from rich.segment import Segment
 from rich.text import Text
 
-from .texts import first_lines, harmless, one_line, seconds_text
+from .texts import exact, first_lines, harmless, one_line, seconds_text
 
-Mark = Literal["running", "done", "failed", "denied"]
+Mark = Literal["done", "failed", "denied"]
 
 OUTPUT_LINES = 5
-MOST_DIFF_LINES = 60
+MOST_DIFF_LINES = 200
+NARROWEST = 20
 _MARKS: dict[Mark, tuple[str, str]] = {
-    "running": ("●", "cyan"),
     "done": ("✓", "green"),
     "failed": ("✗", "red"),
     "denied": ("⊘", "yellow"),
@@ -28,48 +29,59 @@ _MARKS: dict[Mark, tuple[str, str]] = {
 
 
 class Drawing:
-    """Turns things into text with colour codes, for a terminal of a given width."""
+    """Turns things into text with colour codes, for a terminal of a given width.
+
+    No other codes come out, whatever went in: all text passes `harmless` on its way.
+    """
 
     def __init__(self, *, colour: bool) -> None:
-        self._colour = colour
+        self._colour = ColorSystem.STANDARD if colour else None
 
     def lines(self, what: RenderableType, width: int) -> str:
-        console = Console(
-            width=max(width, 20),
-            force_terminal=self._colour,
-            color_system="standard" if self._colour else None,
-            no_color=not self._colour,
-            highlight=False,
-            legacy_windows=False,
-            emoji=False,
+        rows = _console(max(width, NARROWEST)).render_lines(what, pad=False)
+        text = "".join(f"{self._line(row)}\n" for row in rows)
+        # How far apart things are is said by whoever shows them.
+        return text if getattr(what, "keeps_blank_rows", False) else f"{text.strip(chr(10))}\n"
+
+    def _line(self, row: list[Segment]) -> str:
+        texts = [(harmless(each.text), each.style) for each in row if not each.control]
+        while texts and not texts[-1][0].strip():
+            texts.pop()
+        if texts:
+            text, style = texts[-1]
+            texts[-1] = text.rstrip(" "), style
+        return "".join(
+            style.render(text, color_system=self._colour) if style and self._colour else text
+            for text, style in texts
         )
-        with console.capture() as captured:
-            console.print(what)
-        return captured.get()
+
+
+@lru_cache(maxsize=4)
+def _console(width: int) -> Console:
+    return Console(
+        width=width,
+        force_terminal=True,
+        color_system="standard",
+        highlight=False,
+        legacy_windows=False,
+        emoji=False,
+        markup=False,
+    )
 
 
 def wants_colour() -> bool:
     return not os.environ.get("NO_COLOR") and os.environ.get("TERM") not in (None, "", "dumb")
 
 
-class _LeftHeading(Heading):
-    """A heading where the eye looks for it; the library would centre it."""
+def markdown(text: str) -> RenderableType:
+    # Late: the library is large, and not every session says something.
+    from .markdown import Shown
 
-    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
-        self.text.justify = "left"
-        yield self.text
-
-
-class _Markdown(Markdown):
-    elements = {**Markdown.elements, "heading_open": _LeftHeading}  # noqa: RUF012
-
-
-def markdown(block: str) -> RenderableType:
-    return _Markdown(harmless(block), hyperlinks=False, code_theme="ansi_dark")
+    return Shown(text)
 
 
 def said_by_user(text: str) -> RenderableType:
-    return Text.assemble(("\n> ", "bold cyan"), (harmless(text), "bold"))
+    return Text.assemble(("> ", "bold cyan"), (harmless(text), "bold"))
 
 
 def note(text: str, style: str = "dim") -> RenderableType:
@@ -80,23 +92,42 @@ def thought(text: str) -> RenderableType:
     return Padding(Text(harmless(text).strip(), style="dim italic"), (0, 0, 0, 2))
 
 
+def said_by_agent(agent: str, text: str, width: int) -> RenderableType:
+    """A line of what a child session says between its calls; its answer comes as a result."""
+    head = Text.assemble(("  ", ""), (f"[{one_line(agent, 30)}] ", "cyan"))
+    return head.append(one_line(text, max(width - head.cell_len, 1)), style="dim")
+
+
 def tool_card(
-    mark: Mark, name: str, given: Any, output: str, width: int, seconds: float | None = None
+    mark: Mark,
+    name: str,
+    given: Any,
+    output: str,
+    width: int,
+    seconds: float | None = None,
+    agent: str | None = None,
 ) -> RenderableType:
     """One line that says what was called and how long it took, then some of what came out."""
-    lines = [_tool_head(mark, name, given, width, seconds)]
-    shown = first_lines(output, OUTPUT_LINES, width - 4) if output.strip() else []
-    lines += [Text(f"  {line}", style="dim") for line in shown]
-    return Group(*lines)
+    head = _tool_head(mark, name, given, width, seconds, agent)
+    indent = "  " if agent is None else "    "
+    shown = first_lines(output, OUTPUT_LINES, width - len(indent) - 1) if output.strip() else []
+    return Group(head, *(Text(f"{indent}{line}", style="dim") for line in shown))
 
 
-def _tool_head(mark: Mark, name: str, given: Any, width: int, seconds: float | None) -> Text:
+def _tool_head(
+    mark: Mark, name: str, given: Any, width: int, seconds: float | None, agent: str | None
+) -> Text:
     sign, style = _MARKS[mark]
-    head = Text.assemble((f"{sign} ", style), (one_line(name, 40), "bold"))
+    head = Text("" if agent is None else "  ")
+    head.append(f"{sign} ", style)
+    if agent is not None:
+        head.append(f"[{one_line(agent, 30)}] ", "cyan")
+    head.append(one_line(name, 40), "bold")
     took = f"  {seconds_text(seconds)}" if seconds is not None else ""
     room = width - head.cell_len - len(took) - 2
-    if room > 0:
-        head.append(f" {one_line(arguments(given), room)}")
+    said = one_line(arguments(given), room) if room > 0 and given else ""
+    if said:
+        head.append(f" {said}")
     head.append(took, style="dim")
     return head
 
@@ -112,22 +143,18 @@ def arguments(given: Any) -> str:
 
 def question(title: str, body: Iterable[RenderableType], risk: str) -> RenderableType:
     colour = {"high": "red", "critical": "red", "low": "green"}.get(risk, "yellow")
-    return Panel(Group(*body), title=harmless(title), title_align="left", border_style=colour)
+    head = Text(exact(title), style="bold")
+    return Panel(Group(*body), title=head, title_align="left", border_style=colour)
 
 
-def difference(before: str, after: str, name: str) -> list[RenderableType]:
-    """What would change in a file, as lines with a plus or a minus."""
-    found = difflib.unified_diff(
-        harmless(before).splitlines(), harmless(after).splitlines(), name, name, lineterm="", n=2
-    )
-    lines = list(found)
+def changes(lines: list[str], name: str) -> list[RenderableType]:
+    """The lines of a difference, each with a plus, a minus or a blank before it."""
+    head = Text(exact(name), style="bold")
     shown = [Text(line, style=_style_of_change(line)) for line in lines[:MOST_DIFF_LINES]]
     hidden = len(lines) - len(shown)
-    more = [Text(f"… {hidden:,} more lines", style="dim")] if hidden > 0 else []
-    return [*shown, *more]
+    more = [Text(f"… {hidden:,} more lines", style="bold")] if hidden > 0 else []
+    return [head, *shown, *more]
 
 
 def _style_of_change(line: str) -> str:
-    if line.startswith(("+++", "---", "@@")):
-        return "dim"
-    return {"+": "green", "-": "red"}.get(line[:1], "")
+    return {"+": "green", "-": "red", "@": "dim"}.get(line[:1], "")

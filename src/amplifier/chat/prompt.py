@@ -4,35 +4,37 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
 
 from prompt_toolkit import PromptSession
-from prompt_toolkit.completion import Completer, Completion
-from prompt_toolkit.document import Document
+from prompt_toolkit.completion import Completer
 from prompt_toolkit.filters import Condition
 from prompt_toolkit.formatted_text import FormattedText
-from prompt_toolkit.history import FileHistory, InMemoryHistory
+from prompt_toolkit.history import FileHistory, History, InMemoryHistory
 from prompt_toolkit.key_binding import KeyBindings
 from prompt_toolkit.key_binding.key_processor import KeyPressEvent
+from prompt_toolkit.keys import Keys
 from prompt_toolkit.styles import Style
 
-from .questions import DENY_WITH_REASON, KEYS, Questions
+from .questions import Answering, Question, Questions
 from .state import State
 from .texts import harmless, one_line, wrapped
 
-if TYPE_CHECKING:
-    from .commands import Command
-
 MOST_LIVE_LINES = 12
-MOST_COMPLETIONS = 50
+MOST_QUEUED_LINES = 3
 REDRAW_SECONDS = 0.05
 CLOCK_SECONDS = 0.5
+ESCAPE_SECONDS = 0.05
+"""How long a terminal may take between the codes of one key."""
+SEQUENCE_SECONDS = 0.3
+"""How long a person may take between Esc and the key that belongs to it."""
 STYLE = Style.from_dict(
     {
         "prompt": "ansicyan bold",
         "live": "",
+        "queued": "ansibrightblack italic",
         "activity": "ansicyan",
         "question": "ansiyellow bold",
         "bottom-toolbar": "noreverse ansibrightblack",
@@ -52,6 +54,20 @@ def terminal_width() -> int:
     return terminal_size().columns
 
 
+class _FileHistory(FileHistory):
+    """Inputs of this project, for their owner only. A full disk is no reason to stop talking."""
+
+    def __init__(self, file: Path) -> None:
+        super().__init__(str(file))
+        with suppress(OSError):
+            file.parent.mkdir(parents=True, exist_ok=True)
+            os.close(os.open(file, os.O_CREAT | os.O_APPEND, 0o600))
+
+    def store_string(self, string: str) -> None:
+        with suppress(OSError):
+            super().store_string(string)
+
+
 class Prompt:
     """Reads what the user types; above the line it shows what still moves."""
 
@@ -68,22 +84,29 @@ class Prompt:
         self._questions = questions
         self._live_text = live_text
         self._interrupt = interrupt
+        self._draft = ""
+        kept: History = _FileHistory(history) if history else InMemoryHistory()
         self._session: PromptSession[str] = PromptSession(
             message=self._message,
             bottom_toolbar=self._toolbar,
             completer=completer,
             complete_while_typing=True,
-            history=FileHistory(str(history)) if history else InMemoryHistory(),
-            key_bindings=self._keys(),
+            complete_in_thread=True,
+            history=kept,
             multiline=True,
             erase_when_done=True,
+            enable_open_in_editor=True,
+            enable_suspend=True,
             refresh_interval=CLOCK_SECONDS,
             style=STYLE,
             include_default_pygments_style=False,
             prompt_continuation="  ",
         )
-        self._session.app.min_redraw_interval = REDRAW_SECONDS
-        self._session.app.ttimeoutlen = 0.05
+        app = self._session.app
+        app.min_redraw_interval = REDRAW_SECONDS
+        app.ttimeoutlen, app.timeoutlen = ESCAPE_SECONDS, SEQUENCE_SECONDS
+        self.answering = Answering(questions, self._keep, self._begin_reason, self.redraw)
+        self._session.key_bindings = self._keys()
 
     async def read(self) -> str:
         """The next thing the user says.
@@ -91,10 +114,31 @@ class Prompt:
         Raises:
             EOFError: the user is done.
         """
-        return await self._session.prompt_async(handle_sigint=False)
+        draft, self._draft = self._draft, ""
+        return await self._session.prompt_async(default=draft, handle_sigint=False)
 
     def redraw(self) -> None:
         self._session.app.invalidate()
+
+    def put_back(self, text: str) -> None:
+        """Let the user have `text` again, to send it or to change it."""
+        buffer = self._session.default_buffer
+        is_open = self._session.app.is_running
+        typed = buffer.text if is_open else self._draft
+        whole = f"{text}\n{typed}" if typed else text
+        if is_open:
+            buffer.text = whole
+            buffer.cursor_position = len(whole)
+        else:
+            self._draft = whole
+
+    def _keep(self, text: str) -> None:
+        self._session.default_buffer.insert_text(text)
+
+    def _begin_reason(self) -> None:
+        buffer = self._session.default_buffer
+        self._draft = buffer.text
+        buffer.reset()
 
     # -- what is shown --------------------------------------------------------------------
 
@@ -103,9 +147,10 @@ class Prompt:
         fragments = [("class:live", f"{line}\n") for line in self._live_lines(width)]
         question = self._questions.current
         if question is not None:
-            hint = wrapped(question.hint(), width)
+            hint = wrapped(self.answering.hint(question), width)
             fragments += [("class:question", f"{line}\n") for line in hint]
         elif self._state.is_running:
+            fragments += [("class:queued", f"{line}\n") for line in self._queued_lines(width)]
             activity = one_line(f"{self._state.activity()}, Ctrl-C stops it", width - 2)
             fragments.append(("class:activity", f"… {activity}\n"))
         mark = "why? " if question is not None and question.takes_reason else "> "
@@ -119,6 +164,12 @@ class Prompt:
             return []
         return wrapped(harmless(text[-room * width :]), width)[-room:]
 
+    def _queued_lines(self, width: int) -> list[str]:
+        queued = list(self._state.queued)[:MOST_QUEUED_LINES]
+        lines = [one_line(f"not read yet: {each}", width) for each in queued]
+        more = len(self._state.queued) - len(lines)
+        return [*lines, f"not read yet: {more} more"] if more > 0 else lines
+
     def _toolbar(self) -> str:
         return one_line(self._state.status(), terminal_width() - 1)
 
@@ -126,20 +177,10 @@ class Prompt:
 
     def _keys(self) -> KeyBindings:
         keys = KeyBindings()
-
-        @Condition
-        def decides() -> bool:
-            question = self._questions.current
-            return question is not None and not question.takes_reason
-
-        @keys.add("enter", filter=~decides)
-        def _(event: KeyPressEvent) -> None:
-            event.current_buffer.validate_and_handle()
-
-        @keys.add("c-j")
-        @keys.add("escape", "enter")
-        def _(event: KeyPressEvent) -> None:
-            event.current_buffer.insert_text("\n")
+        decides = Condition(lambda: self.answering.is_open)
+        reasons = Condition(self._takes_reason)
+        self._add_editing(keys, decides)
+        self._add_answers(keys, decides, reasons)
 
         @keys.add("c-c")
         def _(event: KeyPressEvent) -> None:
@@ -148,66 +189,72 @@ class Prompt:
             else:
                 self._interrupt()
 
+        @keys.add("escape", filter=~reasons)
+        def _(event: KeyPressEvent) -> None:
+            if event.current_buffer.complete_state is not None:
+                event.current_buffer.cancel_completion()
+            elif self._state.is_running:
+                self._interrupt()
+
         @keys.add("c-d", filter=~decides)
         def _(event: KeyPressEvent) -> None:
-            if not event.current_buffer.text:
+            if event.current_buffer.text:
+                event.current_buffer.delete()
+            else:
                 event.app.exit(exception=EOFError)
 
-        self._add_answers(keys, decides)
         return keys
 
-    def _add_answers(self, keys: KeyBindings, decides: Condition) -> None:
+    def _add_editing(self, keys: KeyBindings, decides: Condition) -> None:
+        @keys.add("enter", filter=~decides)
+        def _(event: KeyPressEvent) -> None:
+            buffer = event.current_buffer
+            if buffer.document.text_before_cursor.endswith("\\"):
+                buffer.delete_before_cursor()
+                buffer.insert_text("\n")
+            else:
+                self.answering.noticed()
+                buffer.validate_and_handle()
+
+        @keys.add("c-j")
+        @keys.add("escape", "enter")
+        def _(event: KeyPressEvent) -> None:
+            event.current_buffer.insert_text("\n")
+
+        def noticed(_sender: object) -> None:
+            self.answering.noticed()
+
+        self._session.default_buffer.on_text_insert += noticed
+
+    def _add_answers(self, keys: KeyBindings, decides: Condition, reasons: Condition) -> None:
         """While a question is open, only its keys do something: no stray word is an answer."""
 
         @keys.add("<any>", filter=decides)
+        @keys.add(Keys.BracketedPaste, filter=decides)
         def _(event: KeyPressEvent) -> None:
-            question, key = self._questions.current, event.data.lower()
-            if question is None:
-                return
-            if key == DENY_WITH_REASON:
-                question.takes_reason = True
-            elif key in KEYS and question.takes(KEYS[key][0]):
-                question.decide(KEYS[key][0])
+            key = event.key_sequence[0].key
+            is_text = not isinstance(key, Keys) or key is Keys.BracketedPaste
+            self.answering.typed(event.data.replace("\r", "\n") if is_text else "")
             self.redraw()
 
         @keys.add("enter", filter=decides)
         def _(_event: KeyPressEvent) -> None:
+            self.answering.typed("")
+
+        @keys.add("backspace", filter=decides)
+        @keys.add("c-h", filter=decides)
+        def _(event: KeyPressEvent) -> None:
+            event.current_buffer.delete_before_cursor()
+            self.answering.typed("")
+
+        @keys.add("escape", filter=reasons, eager=True)
+        def _(event: KeyPressEvent) -> None:
+            question = self._questions.current
+            if question is not None:
+                question.takes_reason = False
+                event.current_buffer.text, self._draft = self._draft, ""
             self.redraw()
 
-
-class ChatCompleter(Completer):
-    """Completes slash commands at the start, and `@` with files or agents anywhere."""
-
-    def __init__(
-        self, commands: dict[str, Command], folder: Path, agents: Callable[[], Iterable[str]]
-    ) -> None:
-        self._commands = commands
-        self._folder = folder
-        self._agents = agents
-
-    def get_completions(self, document: Document, _event: Any) -> Iterable[Completion]:
-        text = document.text_before_cursor
-        if text.startswith("/") and " " not in text and "\n" not in text:
-            for name, command in self._commands.items():
-                if f"/{name}".startswith(text):
-                    yield Completion(f"/{name}", -len(text), display_meta=command.about)
-            return
-        word = text.split()[-1] if text and not text[-1].isspace() else ""
-        if word.startswith("@"):
-            found = [*self._matching_agents(word[1:]), *self._matching_files(word[1:])]
-            for each in found[:MOST_COMPLETIONS]:
-                yield Completion(f"@{each}", -len(word))
-
-    def _matching_agents(self, start: str) -> list[str]:
-        return sorted(each for each in self._agents() if each.startswith(start))
-
-    def _matching_files(self, start: str) -> list[str]:
-        parent, _, prefix = start.rpartition("/")
-        folder = self._folder / parent
-        try:
-            found = [each for each in folder.iterdir() if each.name.startswith(prefix)]
-        except OSError:
-            return []
-        before = f"{parent}/" if parent or start.startswith("/") else ""
-        shown = [each for each in found if prefix or not each.name.startswith(".")]
-        return sorted(f"{before}{each.name}{'/' if each.is_dir() else ''}" for each in shown)
+    def _takes_reason(self) -> bool:
+        question: Question | None = self._questions.current
+        return question is not None and question.takes_reason

@@ -1,25 +1,23 @@
-"""Asks the person at the terminal whether a tool may do what it is about to do."""
+"""Puts questions to the person at the terminal, and makes sure that a person answers them."""
 
 from __future__ import annotations
 
 import asyncio
+import time
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from pathlib import Path
-from typing import Any, Literal
+from typing import Literal, Protocol
 
-from amplifier_core import ApprovalRequest, ApprovalResponse
-from amplifier_core.approval import ApprovalTimeoutError
 from rich.console import RenderableType
-from rich.text import Text
 
 from . import drawing
-from .texts import first_lines, harmless
+from .state import State, Wait
 
 Verdict = Literal["once", "session", "project", "deny"]
+Answer = tuple[Verdict, str]
+"""The verdict, and the reason if one was given."""
 
-LONGEST_VALUE_LINES = 20
 KEYS: dict[str, tuple[Verdict, str]] = {
     "y": ("once", "yes, once"),
     "s": ("session", "yes, for this session"),
@@ -27,6 +25,11 @@ KEYS: dict[str, tuple[Verdict, str]] = {
     "n": ("deny", "no"),
 }
 DENY_WITH_REASON = "r"
+
+SECONDS_TO_LOOK = 0.5
+"""A key that comes sooner after the question or after another key was not meant for it."""
+SECONDS_ALONE = 0.15
+"""An answer is a single key; what is pasted comes faster."""
 
 
 @dataclass
@@ -37,15 +40,16 @@ class Question:
     body: list[RenderableType]
     risk: str
     scopes: tuple[Verdict, ...]
-    answer: asyncio.Future[tuple[Verdict, str]] = field(
+    answer: asyncio.Future[Answer] = field(
         default_factory=lambda: asyncio.get_running_loop().create_future()
     )
     takes_reason: bool = False
     """The person is typing why not."""
+    shown: float = 0.0
 
     def hint(self) -> str:
         if self.takes_reason:
-            return "Why not? The model will read it. Enter sends it."
+            return "Why not? The model will read it. Enter sends it, Esc goes back."
         keys = [f"[{key}] {text}" for key, (verdict, text) in KEYS.items() if self.takes(verdict)]
         return "  ".join([*keys, f"[{DENY_WITH_REASON}] no, because ..."])
 
@@ -57,19 +61,26 @@ class Question:
             self.answer.set_result((verdict, reason))
 
 
+class Screen(Protocol):
+    """Where questions are shown."""
+
+    def show(self, what: RenderableType, group: str = "", *, apart: bool | None = None) -> None: ...
+    def changed(self) -> None: ...
+
+
 class Questions:
     """Puts one question after the other; what is not answered in time is denied."""
 
-    def __init__(self, show: Callable[[RenderableType], None], changed: Callable[[], None]) -> None:
-        self._show = show
-        self._changed = changed
+    def __init__(self, state: State, screen: Screen) -> None:
+        self._state = state
+        self._screen = screen
         self._waiting: deque[Question] = deque()
 
     @property
     def current(self) -> Question | None:
         return self._waiting[0] if self._waiting else None
 
-    async def ask(self, question: Question, seconds: float | None) -> tuple[Verdict, str]:
+    async def ask(self, question: Question, seconds: float | None) -> Answer:
         """The person's verdict and reason.
 
         Raises:
@@ -80,86 +91,107 @@ class Questions:
             self._put(question)
         try:
             async with asyncio.timeout(seconds):
-                return await question.answer
+                answer = await question.answer
+            self._screen.show(drawing.note(f"  {_in_words(answer)}"), "answer", apart=False)
+            return answer
         finally:
             was_current = self.current is question
             self._waiting.remove(question)
-            if was_current and self.current is not None:
+            if self.current is None:
+                self._state.question = None
+            elif was_current:
                 self._put(self.current)
-            self._changed()
+            self._screen.changed()
+
+    def deny_all(self, reason: str) -> None:
+        for question in self._waiting:
+            question.decide("deny", reason)
 
     def _put(self, question: Question) -> None:
-        self._show(drawing.question(question.title, question.body, question.risk))
-        self._changed()
+        self._screen.show(drawing.question(question.title, question.body, question.risk))
+        self._state.question = Wait("your answer")
+        question.shown = time.monotonic()
+        self._screen.changed()
 
 
-class TerminalApprovals:
-    """Answers the approval guard and hooks that ask, by asking the person."""
+def _in_words(answer: Answer) -> str:
+    verdict, reason = answer
+    said = next(text for each, text in KEYS.values() if each == verdict)
+    return f"{said}: {reason}" if reason else said
 
-    def __init__(self, questions: Questions, folder: Path, remember: Any = None) -> None:
+
+class Answering:
+    """Tells keys that answer a question from those that were typed or pasted for something else.
+
+    A key counts if nothing was typed for a while before it and nothing comes right after it.
+    Everything else is text, and is kept.
+    """
+
+    def __init__(
+        self,
+        questions: Questions,
+        keep: Callable[[str], None],
+        begin_reason: Callable[[], None],
+        changed: Callable[[], None],
+    ) -> None:
         self._questions = questions
-        self._folder = folder
-        self._remembered = remember
+        self._keep = keep
+        self._begin_reason = begin_reason
+        self._changed = changed
+        self._last_key = 0.0
+        self._held: str | None = None
 
-    async def request_approval(self, *asked: Any, **named: Any) -> Any:
-        """Both contracts: a request of the guard, or the kernel's question with options."""
-        if asked and isinstance(asked[0], ApprovalRequest):
-            return await self._decide(asked[0])
-        return await self._choose(*asked, **named)
+    @property
+    def is_open(self) -> bool:
+        """Whether keys go to a question, and not into the line."""
+        question = self._questions.current
+        return question is not None and not question.takes_reason
 
-    async def _decide(self, request: ApprovalRequest) -> ApprovalResponse:
-        if self._remembered is not None and self._remembered.allows(request):
-            return ApprovalResponse(approved=True, reason="allowed in this project before")
-        scopes: tuple[Verdict, ...] = ("once", "session")
-        if self._remembered is not None:
-            scopes = (*scopes, "project")
-        title = f"May I {request.action}?"
-        question = Question(title, self._body(request), request.risk_level, scopes)
-        verdict, reason = await self._questions.ask(question, request.timeout)
-        if verdict == "project" and self._remembered is not None:
-            self._remembered.keep(request)
-        return ApprovalResponse(
-            approved=verdict != "deny",
-            reason=reason or ("a person said no" if verdict == "deny" else "a person said yes"),
-            remember=verdict in ("session", "project"),
-        )
+    @property
+    def counts(self) -> bool:
+        """Whether the next key can be an answer."""
+        question = self._questions.current
+        if question is None or self._held is not None:
+            return False
+        return time.monotonic() - max(self._last_key, question.shown) >= SECONDS_TO_LOOK
 
-    def _body(self, request: ApprovalRequest) -> list[RenderableType]:
-        lines: list[RenderableType] = [Text(f"in {self._folder}", style="dim")]
-        changes = _changes(request.details, self._folder)
-        if changes is not None:
-            return [*lines, *changes]
-        for key, value in request.details.items():
-            shown = first_lines(str(value), LONGEST_VALUE_LINES, 200)
-            lines.append(Text.assemble((f"{harmless(str(key))}: ", "dim"), "\n".join(shown)))
-        return lines
+    def hint(self, question: Question) -> str:
+        if question.takes_reason or self.counts or self._held is not None:
+            return question.hint()
+        return "..."
 
-    async def _choose(self, prompt: str, options: list[str], timeout: float, default: str) -> str:
-        allowing = [each for each in options if each.lower().startswith(("allow", "yes"))]
-        question = Question("May I go on?", [Text(harmless(prompt))], "medium", ("once",))
-        try:
-            verdict, _ = await self._questions.ask(question, timeout)
-        except TimeoutError as error:
-            raise ApprovalTimeoutError(f"Nobody answered in {timeout:.0f} s.") from error
-        return allowing[0] if verdict != "deny" and allowing else "Deny"
+    def typed(self, text: str) -> None:
+        """A key, or a pasted text, came while a question is open."""
+        counts = self.counts
+        self._last_key = time.monotonic()
+        if counts and len(text) == 1 and text.lower() in (*KEYS, DENY_WITH_REASON):
+            self._held = text
+            self._later(SECONDS_ALONE, self._decide)
+            return
+        held, self._held = self._held or "", None
+        self._keep(held + text)
+        self._later(SECONDS_TO_LOOK, self._changed)
 
+    def noticed(self) -> None:
+        """A key came while no question was open."""
+        self._last_key = time.monotonic()
 
-def _changes(details: dict[str, Any], folder: Path) -> list[RenderableType] | None:
-    """What an edit would change; None if this is no edit."""
-    name = details.get("file_path")
-    if not isinstance(name, str):
-        return None
-    old, new = details.get("old_string"), details.get("new_string")
-    if isinstance(old, str) and isinstance(new, str):
-        return drawing.difference(old, new, name)
-    content = details.get("content")
-    if isinstance(content, str):
-        return drawing.difference(_text_of(folder / name), content, name)
-    return None
+    def asked(self) -> None:
+        """A question has just been shown."""
+        self._later(SECONDS_TO_LOOK, self._changed)
 
+    def _later(self, seconds: float, do: Callable[[], None]) -> None:
+        # A little more, so that the time has passed for certain when it is looked at.
+        asyncio.get_running_loop().call_later(seconds + 0.01, do)
 
-def _text_of(path: Path) -> str:
-    try:
-        return path.read_text(encoding="utf-8", errors="replace") if path.is_file() else ""
-    except OSError:
-        return ""
+    def _decide(self) -> None:
+        key, self._held = self._held, None
+        question = self._questions.current
+        if key is None or question is None:
+            return
+        if key.lower() == DENY_WITH_REASON:
+            question.takes_reason = True
+            self._begin_reason()
+        elif question.takes(KEYS[key.lower()][0]):
+            question.decide(KEYS[key.lower()][0])
+        self._changed()

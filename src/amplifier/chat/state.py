@@ -3,47 +3,98 @@
 from __future__ import annotations
 
 import time
+from collections import deque
 from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Any
 
-from .texts import seconds_text, tokens_text
+from .texts import one_line, seconds_text, tokens_text
+
+LONGEST_NAME = 40
+MODEL = "the model"
+
+
+@dataclass(slots=True)
+class Wait:
+    """Something that has not come back."""
+
+    what: str
+    started: float = field(default_factory=time.monotonic)
+
+    def seconds(self) -> float:
+        return time.monotonic() - self.started
+
+    def text(self) -> str:
+        return f"{self.what} ({seconds_text(self.seconds())})"
 
 
 @dataclass(slots=True)
 class RunningTool:
     """A call that has not come back."""
 
-    name: str
+    wait: Wait
     given: Any
-    started: float = field(default_factory=time.monotonic)
 
-    def seconds(self) -> float:
-        return time.monotonic() - self.started
+
+@dataclass(slots=True)
+class Activity:
+    """What one session is at: the one that the chat is with, or a child."""
+
+    agent: str | None = None
+    """Name of the child; None for the session of the chat."""
+    waits_for: Wait = field(default_factory=lambda: Wait(MODEL))
+    tools: dict[str, RunningTool] = field(default_factory=dict)
+
+    def begin(self) -> None:
+        self.waits_for = Wait(MODEL)
+        self.tools.clear()
+
+    def wait_for(self, what: str) -> None:
+        if self.waits_for.what != what:
+            self.waits_for = Wait(what)
+
+    def tool_starts(self, call_id: str, name: str, given: Any) -> None:
+        self.tools[call_id] = RunningTool(Wait(one_line(name, LONGEST_NAME)), given)
+
+    def tool_ends(self, call_id: str) -> RunningTool | None:
+        running = self.tools.pop(call_id, None)
+        if not self.tools:
+            self.waits_for = Wait(MODEL)
+        return running
+
+    def text(self) -> str:
+        waits = [each.wait.text() for each in self.tools.values()] or [self.waits_for.text()]
+        return ", ".join(waits)
 
 
 @dataclass(slots=True)
 class Spent:
-    """Tokens and money of the session, as far as providers tell."""
+    """Tokens and money, as far as providers tell."""
 
     tokens_in: int = 0
     tokens_out: int = 0
     cached: int = 0
+    calls: int = 0
     cost: Decimal | None = None
     has_unknown_cost: bool = False
-    latest_request: int = 0
 
     def add(self, usage: dict[str, Any]) -> None:
-        asked = _count(usage, "input_tokens") + _count(usage, "cache_write_tokens")
-        self.tokens_in += asked
+        self.calls += 1
+        self.tokens_in += count_in(usage)
         self.tokens_out += _count(usage, "output_tokens")
         self.cached += _count(usage, "cache_read_tokens")
-        self.latest_request = asked + _count(usage, "output_tokens")
         cost = _cost(usage.get("cost_usd"))
         if cost is None:
             self.has_unknown_cost = True
         else:
             self.cost = (self.cost or Decimal(0)) + cost
+
+    def tokens_text(self) -> str:
+        if not self.tokens_in and not self.tokens_out:
+            return ""
+        share = min(self.cached / self.tokens_in, 1) if self.tokens_in else 0
+        cached = f" ({share:.0%} cached)" if self.cached else ""
+        return f"in {tokens_text(self.tokens_in)}{cached}, out {tokens_text(self.tokens_out)}"
 
     def cost_text(self) -> str:
         if self.cost is None:
@@ -58,47 +109,63 @@ class State:
     model: str = ""
     window: int | None = None
     spent: Spent = field(default_factory=Spent)
-    waits_for: str | None = None
-    """What a running turn waits for; None between turns."""
-    turn_started: float = 0.0
-    tools: dict[str, RunningTool] = field(default_factory=dict)
+    """By the session and its children."""
+    spent_by: dict[str, Spent] = field(default_factory=dict)
+    """By children, under the names of their agents."""
+    context_tokens: int = 0
+    """What the latest request and its answer took of the window."""
+    turn: Wait | None = None
+    """The running turn."""
+    own: Activity = field(default_factory=Activity)
+    children: dict[str, Activity] = field(default_factory=dict)
+    question: Wait | None = None
+    """A question to the person that is open."""
     is_stopping: bool = False
-    steering: int = 0
+    queued: deque[str] = field(default_factory=deque)
     """Messages of the user that the model has not read yet."""
 
     @property
     def is_running(self) -> bool:
-        return self.waits_for is not None
+        return self.turn is not None
 
     def turn_begins(self) -> None:
-        self.waits_for, self.turn_started, self.is_stopping = "the model", time.monotonic(), False
+        self.turn, self.is_stopping = Wait("turn"), False
+        self.own.begin()
 
     def turn_ends(self) -> None:
-        self.waits_for, self.is_stopping, self.steering = None, False, 0
-        self.tools.clear()
+        self.turn, self.question, self.is_stopping = None, None, False
+        self.own.begin()
+        self.children.clear()
+
+    def add_usage(self, usage: dict[str, Any], agent: str | None) -> None:
+        self.spent.add(usage)
+        if agent is None:
+            self.context_tokens = count_in(usage) + _count(usage, "output_tokens")
+        else:
+            self.spent_by.setdefault(agent, Spent()).add(usage)
 
     def activity(self) -> str:
         """What is being waited for, and for how long."""
-        if not self.is_running:
+        if self.turn is None:
             return ""
-        elapsed = seconds_text(time.monotonic() - self.turn_started)
-        what = "stopping after this step" if self.is_stopping else f"waiting for {self.waits_for}"
-        said = f", {self.steering} of your messages not read yet" if self.steering else ""
-        return f"{what} ({elapsed}{said})"
+        if self.question is not None:
+            return f"waiting for {self.question.text()}"
+        children = [f"[{each.agent}] {each.text()}" for each in self.children.values()]
+        waits = "; ".join([self.own.text(), *children])
+        stopping = "stopping after this step, " if self.is_stopping else ""
+        return f"{stopping}waiting for {waits}"
 
     def status(self) -> str:
         """The line at the foot of the terminal."""
-        spent = self.spent
-        parts = [self.model]
-        if spent.tokens_in:
-            cached = f", {spent.cached / spent.tokens_in:.0%} cached" if spent.cached else ""
-            parts.append(
-                f"in {tokens_text(spent.tokens_in)}{cached}, out {tokens_text(spent.tokens_out)}"
-            )
-        if spent.latest_request and self.window:
-            parts.append(f"context {min(spent.latest_request / self.window, 1):.0%}")
-        parts.append(spent.cost_text())
+        parts = [self.model, self.spent.tokens_text()]
+        if self.context_tokens and self.window:
+            parts.append(f"context {min(self.context_tokens / self.window, 1):.0%}")
+        parts.append(self.spent.cost_text())
         return " | ".join(part for part in parts if part)
+
+
+def count_in(usage: dict[str, Any]) -> int:
+    return _count(usage, "input_tokens") + _count(usage, "cache_write_tokens")
 
 
 def _count(usage: dict[str, Any], key: str) -> int:
@@ -108,6 +175,7 @@ def _count(usage: dict[str, Any], key: str) -> int:
 
 def _cost(value: Any) -> Decimal | None:
     try:
-        return Decimal(str(value)) if value is not None else None
+        cost = Decimal(str(value)) if value is not None else None
     except ArithmeticError:
         return None
+    return cost if cost is not None and cost.is_finite() else None

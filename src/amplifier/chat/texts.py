@@ -2,22 +2,54 @@
 
 from __future__ import annotations
 
+import re
+
 from rich.cells import cell_len, set_cell_size
 
 MOST_CHARACTERS = 20_000
 """Of one text that only a few lines are shown of; the rest is never looked at."""
 
 
+_TO_LOOK_AT = re.compile(r"[^\n\t -~]+")
+_HARMLESS_THOUGH_NOT_PRINTABLE = frozenset(
+    "\u00a0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a\u202f\u205f\u3000"
+    "\u200c\u200d"
+)
+"""Blanks of many kinds, and what joins letters and emoji."""
+_LEFT_OUT = frozenset("\r\u00ad\u200b\u2060\ufeff")
+"""Carriage returns belong to line ends of other systems; the others only say where to break."""
+
+
 def harmless(text: str) -> str:
-    """`text` with everything that would steer the terminal written out."""
-    return "".join(
-        each if each.isprintable() or each in "\n\t" else _escaped(each) for each in text
-    )
+    """`text` with everything that would steer the terminal, or turn it around, written out."""
+    return _TO_LOOK_AT.sub(_made_harmless, text)
+
+
+def _made_harmless(found: re.Match[str]) -> str:
+    run = found[0]
+    return run if run.isprintable() else "".join(_harmless_character(each) for each in run)
+
+
+def _harmless_character(character: str) -> str:
+    if character.isprintable() or character in _HARMLESS_THOUGH_NOT_PRINTABLE:
+        return character
+    return "" if character in _LEFT_OUT else _escaped(character)
+
+
+def exact(text: str) -> str:
+    """`text` with everything written out that cannot be seen: for what is to be decided about."""
+    return _TO_LOOK_AT.sub(_made_exact, text)
+
+
+def _made_exact(found: re.Match[str]) -> str:
+    run = found[0]
+    if run.isprintable():
+        return run
+    return "".join(each if each.isprintable() else _escaped(each) for each in run)
 
 
 def _escaped(character: str) -> str:
-    # Carriage returns belong to line ends of other systems; alone they would overwrite a line.
-    return "" if character == "\r" else character.encode("unicode_escape").decode("ascii")
+    return character.encode("unicode_escape").decode("ascii")
 
 
 def one_line(text: str, width: int) -> str:

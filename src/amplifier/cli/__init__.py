@@ -1,30 +1,57 @@
-"""The `amplifier` command. Commands import what they need when they run: help stays quick."""
+"""The `amplifier` command. A command is imported when it is asked for, and no other one."""
 
 from __future__ import annotations
+
+import gc
+from importlib import import_module
+from typing import Any
 
 import click
 
 from amplifier import __version__
 
-from .approve import approve
-from .bundle import bundle
-from .chat import chat
-from .completion import completion
-from .config import config
-from .doctor import doctor
-from .module import module
-from .plan import plan
-from .policy import policy
-from .provider import init, provider
-from .run import run
-from .session import continue_, resume, session
-from .source import source
-from .tool import tool
-from .trust import trust
-from .version import version
+#: Each command with its file, and its name there if that is another.
+COMMANDS = {
+    "run": "run",
+    "chat": "chat",
+    "continue": "going_on:continue_",
+    "resume": "going_on",
+    "session": "session",
+    "init": "provider",
+    "provider": "provider",
+    "approve": "approve",
+    "policy": "policy",
+    "trust": "trust",
+    "bundle": "bundle",
+    "config": "config",
+    "doctor": "doctor",
+    "module": "module",
+    "plan": "plan",
+    "source": "source",
+    "tool": "tool",
+    "completion": "completion",
+    "version": "version",
+}
+BETWEEN_COLLECTIONS = 100_000
 
 
-@click.group(invoke_without_command=True, context_settings={"help_option_names": ["-h", "--help"]})
+class _Commands(click.Group):
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return sorted(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in COMMANDS:
+            return None
+        file, _, name = COMMANDS[cmd_name].partition(":")
+        found: click.Command = getattr(import_module(f".{file}", __package__), name or cmd_name)
+        return found
+
+
+@click.group(
+    cls=_Commands,
+    invoke_without_command=True,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
 @click.version_option(__version__, prog_name="amplifier")
 @click.pass_context
 def main(context: click.Context) -> None:
@@ -34,14 +61,13 @@ def main(context: click.Context) -> None:
     embedded model, which is good for a demonstration and for nothing else.
     """
     if context.invoked_subcommand is None:
+        from .chat import chat
+
         context.invoke(chat)
 
 
-COMMANDS = (
-    *(run, chat, continue_, resume, session),
-    *(init, provider, approve, policy, trust),
-    *(bundle, config, doctor, module, plan, source, tool),
-    *(completion, version),
-)
-for command in COMMANDS:
-    main.add_command(command)
+def start() -> Any:
+    """The program itself."""
+    # What a start imports stays to the end: looking for garbage in it only takes time.
+    gc.set_threshold(BETWEEN_COLLECTIONS)
+    return main()

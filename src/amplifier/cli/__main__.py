@@ -1,5 +1,5 @@
 """Lets `python -m amplifier.cli` do what the `amplifier` command does."""
 
-from . import main
+from . import start
 
-main()
+start()

@@ -10,6 +10,7 @@ import click
 
 if TYPE_CHECKING:
     from amplifier.budget import Budget
+    from amplifier.sessions.commands import Recording
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -49,10 +50,50 @@ def budget_options(command: Command) -> Command:
     return command
 
 
-def budget_of(limits: dict[str, Any]) -> Budget | None:
-    """The budget that the options ask for, if they ask for one."""
-    if not any(limits.values()):
-        return None
-    from amplifier.budget import Budget
+def session_options(command: Command) -> Command:
+    """What every command has that opens a session, to be read by `prepared`."""
+    bundle = "Bundle to use: a name, a path or a source that was added."
+    for option in (
+        click.option("-v", "--verbose", is_flag=True, help="Show the whole log, with tracebacks."),
+        click.option("--allow-partial", is_flag=True, help="Start although a module is missing."),
+        budget_options,
+        durability_option,
+        click.option("-m", "--model", help="Model of that provider; needs --provider."),
+        click.option("-p", "--provider", help="Provider to use, as 'local' or 'provider-local'."),
+        click.option("-B", "--bundle", help=bundle),
+    ):
+        command = option(command)
+    return command
 
-    return Budget(**limits)
+
+def new_session_options(command: Command) -> Command:
+    """What a command has besides if it may begin a new session."""
+    for option in (
+        click.option("--no-session", is_flag=True, help="Keep no log."),
+        click.option("--resume", metavar="ID", help="Go on in a session; its id, or its name."),
+    ):
+        command = option(command)
+    return command
+
+
+output_format_option = click.option(
+    "--output-format",
+    type=click.Choice(["text", "json", "json-trace"]),
+    default="text",
+    show_default=True,
+    help="With json, stdout is a single JSON document; json-trace adds every tool call.",
+)
+
+
+def budget_of(options: dict[str, Any], plan: dict[str, Any], recording: Recording | None) -> Budget:
+    """The budget of a session: of the options, else as it was before, else of the settings."""
+    from amplifier.budget import Budget, Limits
+
+    said = {key: options.get(key) for key in ("max_cost", "max_tokens", "max_steps")}
+    before = recording.limits if recording else {}
+    if recording is not None:
+        given = {key: value for key, value in said.items() if value is not None}
+        if "max_cost" in given:
+            given["max_cost"] = str(given["max_cost"])
+        recording.limits = before | given
+    return Budget(Limits.of(said, before, plan.get("budget") or {}))

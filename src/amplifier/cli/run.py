@@ -2,105 +2,119 @@
 
 from __future__ import annotations
 
+import os
+import stat
 import sys
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
-from amplifier.cli.options import budget_of, budget_options, durability_option
+from amplifier.cli.options import new_session_options, output_format_option, session_options
+from amplifier.cli.preparing import NotPrepared, check_options, prepared
 from amplifier.exits import FAILED, INTERRUPTED
 
-if TYPE_CHECKING:
-    from amplifier.sessions.store import Durability
-    from amplifier.views import OutputFormat
+SECONDS_TO_BEGIN = 10.0
+"""How long a pipe beside a prompt may stay silent."""
 
 
 @click.command()
 @click.argument("prompt", required=False)
-@click.option("-B", "--bundle", help="Bundle to use: a name, a path or a source that was added.")
-@click.option("-p", "--provider", help="Provider to use, as 'local' or 'provider-local'.")
-@click.option("-m", "--model", help="Model of that provider; needs --provider.")
+@session_options
+@new_session_options
+@output_format_option
 @click.option(
-    "--output-format",
-    type=click.Choice(["text", "json"]),
-    default="text",
+    "--mode",
+    type=click.Choice(["single", "chat"]),
+    default="single",
     show_default=True,
-    help="With json, stdout is a single JSON document.",
+    help="With chat, the same as `amplifier chat`.",
 )
-@click.option("--resume", metavar="ID", help="Go on in an earlier session; its id, or its name.")
-@click.option("--no-session", is_flag=True, help="Keep no log of this turn.")
-@durability_option
-@budget_options
-@click.option("--allow-partial", is_flag=True, help="Start although a module is missing.")
-@click.option("-v", "--verbose", is_flag=True, help="Show the whole log, with tracebacks.")
-def run(
-    prompt: str | None,
-    bundle: str | None,
-    provider: str | None,
-    model: str | None,
-    output_format: OutputFormat,
-    resume: str | None,
-    no_session: bool,
-    durability: Durability,
-    allow_partial: bool,
-    verbose: bool,
-    **limits: Any,
-) -> None:
-    """Answer PROMPT, which is read from stdin if it is left out."""
-    if model and not provider:
-        raise click.UsageError(
-            "--model needs --provider, because model names are a provider's own."
-        )
-    if resume and no_session:
-        raise click.UsageError("--resume goes on with a log, and --no-session keeps none.")
+@click.pass_context
+def run(context: click.Context, /, prompt: str | None, mode: str, **options: Any) -> None:
+    """Answer PROMPT, once.
+
+    \b
+      amplifier run "Which files are here?"
+      git diff | amplifier run "Review this change."
+      amplifier run --output-format json "Hello" | jq -r .response
+
+    What is piped in is added to PROMPT; without PROMPT, it is the prompt. The answer goes to
+    stdout and everything else to stderr.
+
+    Exit codes: 0 there is an answer, 1 there is none, 2 the command is wrong, 3 the budget is
+    used up, 130 interrupted.
+    """
+    check_options(options)
+    if mode == "chat":
+        if prompt is not None:
+            raise click.UsageError("A chat takes no prompt. Leave it out, or leave out --mode.")
+        from amplifier.cli.chat import chat
+
+        options.pop("output_format")
+        context.invoke(chat, **options)
+    text = given_text(prompt)
+    if text is None:
+        raise no_prompt("amplifier run")
     try:
-        text = prompt_text(prompt)
         # Late: the kernel and asyncio would slow down every `--help`.
-        from amplifier.bundles.planning import Untrusted
-        from amplifier.bundles.running import plan_to_run
-        from amplifier.logs import log_to_stderr
-        from amplifier.plans import PlanError
-        from amplifier.sessions.commands import Recording, recording_for
-        from amplifier.sessions.store import StoreError
-        from amplifier.settings.nodes import ConfigError
         from amplifier.turns import run_turn
         from amplifier.views import view_for
 
-        view = view_for(output_format)
-        log_to_stderr(verbose)
+        view = view_for(options["output_format"])
         try:
-            recording: Recording | None = None
-            if not no_session:
-                recording = recording_for(resume, provider, model, durability)
-                provider, model = recording.provider, recording.model
-            plan = plan_to_run(bundle, provider, model)
-        except (PlanError, ConfigError, Untrusted, StoreError) as error:
+            ready = prepared(options)
+        except NotPrepared as error:
             view.failed(str(error))
             sys.exit(FAILED)
-        sys.exit(
-            run_turn(
-                plan,
-                text,
-                view,
-                allow_partial=allow_partial,
-                recording=recording,
-                budget=budget_of(limits),
-            )
-        )
+        sys.exit(run_turn(ready, text, view))
     except KeyboardInterrupt:
         sys.exit(INTERRUPTED)
 
 
-def prompt_text(given: str | None) -> str:
-    text = given if given is not None else _piped()
-    if not text.strip():
-        raise click.UsageError('There is no prompt. Write one, as in `amplifier run "Hello"`.')
+def given_text(prompt: str | None) -> str | None:
+    """The prompt and what was piped in; None if there is neither."""
+    try:
+        piped = _piped(beside_a_prompt=prompt is not None)
+    except KeyboardInterrupt:
+        sys.exit(INTERRUPTED)
+    parts = [each for each in (prompt, piped) if each and each.strip()]
     # A shell may pass any bytes; no provider can send what is no text.
-    return text.encode("utf-8", "surrogatepass").decode("utf-8", "replace")
+    text = "\n\n".join(parts).encode("utf-8", "surrogatepass").decode("utf-8", "replace")
+    return text or None
 
 
-def _piped() -> str:
+def no_prompt(command: str) -> click.UsageError:
+    return click.UsageError(f'There is no prompt. Write one, as in `{command} "Hello"`.')
+
+
+def _piped(beside_a_prompt: bool) -> str:
     """What stdin holds; nothing if it is a terminal, or closed."""
     if sys.stdin is None or sys.stdin.isatty():
         return ""
+    if beside_a_prompt and not _has_input():
+        return ""
     return sys.stdin.buffer.read().decode("utf-8-sig", "replace")
+
+
+def _has_input() -> bool:
+    """Whether somebody pipes in something. A pipe that was only inherited says nothing."""
+    try:
+        kind = os.fstat(sys.stdin.fileno()).st_mode
+    except (OSError, ValueError):
+        return False
+    if stat.S_ISREG(kind):
+        return True
+    if not (stat.S_ISFIFO(kind) or stat.S_ISSOCK(kind)):
+        return False
+    if sys.platform == "win32":
+        return True
+    import select
+
+    if select.select([sys.stdin], [], [], SECONDS_TO_BEGIN)[0]:
+        return True
+    click.echo(
+        f"Nothing came through the pipe within {SECONDS_TO_BEGIN:.0f} s; going on without it. "
+        "With `< /dev/null` there is no wait.",
+        err=True,
+    )
+    return False

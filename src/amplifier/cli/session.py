@@ -1,4 +1,4 @@
-"""`amplifier session`, `continue` and `resume`: what became of earlier turns, and going on."""
+"""`amplifier session`: what became of earlier turns."""
 
 from __future__ import annotations
 
@@ -11,13 +11,14 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from amplifier.cli.common import done
-from amplifier.cli.options import durability_option, json_option
+from amplifier.cli.going_on import resume
+from amplifier.cli.options import json_option
 from amplifier.exits import FAILED
+from amplifier.output import printable
 
 if TYPE_CHECKING:
     from amplifier.sessions.files import FileStore
     from amplifier.sessions.projection import State
-    from amplifier.sessions.store import Durability
 
 
 @click.group()
@@ -48,11 +49,6 @@ def _print(document: Any) -> None:
     click.echo(json.dumps(document, indent=2, default=str))
 
 
-def _printable(text: str) -> str:
-    """Text without characters that would steer the terminal."""
-    return "".join(each if each.isprintable() or each == "\n" else "?" for each in text)
-
-
 def _found(wanted: str) -> tuple[FileStore, str]:
     from amplifier.sessions.commands import find
 
@@ -64,104 +60,6 @@ def _loaded(wanted: str) -> tuple[FileStore, State]:
 
     store, session_id = _found(wanted)
     return store, done(load(store, session_id))
-
-
-# -- going on -------------------------------------------------------------------------------
-
-
-def _go_on(
-    store: FileStore,
-    session_id: str,
-    prompt: str | None,
-    provider: str | None,
-    model: str | None,
-    **options: Any,
-) -> None:
-    """One more turn; without a prompt, the end of a turn that was cut off, or a chat."""
-    from amplifier.bundles.planning import Untrusted
-    from amplifier.bundles.running import plan_to_run
-    from amplifier.cli.run import prompt_text
-    from amplifier.logs import log_to_stderr
-    from amplifier.plans import PlanError
-    from amplifier.sessions.commands import resumed
-    from amplifier.sessions.sentences import GO_ON
-    from amplifier.sessions.store import StoreError
-    from amplifier.settings.nodes import ConfigError
-    from amplifier.turns import run_turn
-    from amplifier.views import view_for
-
-    recording = resumed(store, session_id, provider, model)
-    is_cut_off = recording.state is not None and recording.state.is_cut_off
-    talks = prompt is None and sys.stdin.isatty()
-    text = GO_ON if talks else prompt_text(prompt)
-    view = view_for(options["output_format"])
-    log_to_stderr(options["verbose"])
-    try:
-        plan = plan_to_run(None, recording.provider, recording.model)
-    except (PlanError, ConfigError, Untrusted, StoreError) as error:
-        view.failed(str(error))
-        sys.exit(FAILED)
-    partial = options["allow_partial"]
-    if talks and not is_cut_off:
-        from amplifier.chat.opening import run_chat
-
-        sys.exit(run_chat(plan, allow_partial=partial, recording=recording))
-    sys.exit(run_turn(plan, text, view, allow_partial=partial, recording=recording))
-
-
-def _turn_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    for option in reversed(
-        [
-            click.option("-p", "--provider", help="Another provider than before."),
-            click.option("-m", "--model", help="Model of that provider."),
-            click.option("--output-format", type=click.Choice(["text", "json"]), default="text"),
-            durability_option,
-            click.option(
-                "--allow-partial", is_flag=True, help="Start although a module is missing."
-            ),
-            click.option("-v", "--verbose", is_flag=True, help="Show the whole log."),
-        ]
-    ):
-        command = option(command)
-    return command
-
-
-@click.command("continue")
-@click.argument("prompt", required=False)
-@_turn_options
-@_told
-def continue_(
-    prompt: str | None, provider: str | None, model: str | None, durability: Durability, **rest: Any
-) -> None:
-    """Go on with the latest session of this project.
-
-    Without PROMPT it is read from stdin; a turn that was cut off needs none.
-    """
-    from amplifier.sessions.commands import newest
-    from amplifier.sessions.places import store_of
-
-    store = store_of(Path.cwd(), durability)
-    _go_on(store, newest(store), prompt, provider, model, **rest)
-
-
-@click.command()
-@click.argument("id", metavar="ID")
-@click.argument("prompt", required=False)
-@_turn_options
-@_told
-def resume(
-    id: str,
-    prompt: str | None,
-    provider: str | None,
-    model: str | None,
-    durability: Durability,
-    **rest: Any,
-) -> None:
-    """Go on with session ID, with any provider."""
-    from amplifier.sessions.files import FileStore
-
-    store, session_id = _found(id)
-    _go_on(FileStore(store.folder, durability), session_id, prompt, provider, model, **rest)
 
 
 session.add_command(resume)
@@ -185,7 +83,7 @@ def list_(limit: int, all_projects: bool, tree: str | None, as_json: bool) -> No
         _print([each.as_dict() for each in found[:limit]])
         return
     for each in found[:limit]:
-        click.echo(_printable(each.line()))
+        click.echo(each.line())
     if not found:
         click.echo("There are none here yet.", err=True)
 
@@ -205,14 +103,14 @@ def show(id: str, with_transcript: bool, as_json: bool) -> None:
         return
     for name, value in described(state).items():
         if value is not None:
-            click.echo(_printable(f"{name:14} {value}"))
+            click.echo(printable(f"{name:14} {value}"))
     for turn in state.turns:
-        click.echo(_printable(f"turn {turn.number} ({turn.status}): {turn.prompt[:80]}"))
+        click.echo(printable(f"turn {turn.number} ({turn.status}): {turn.prompt[:80]}"))
     for call in state.open_calls:
-        click.echo(_printable(f"open call: {call.tool}({call.input}) was {call.state}"))
+        click.echo(printable(f"open call: {call.tool}({call.input}) was {call.state}"))
     if with_transcript:
         for message in state.messages:
-            click.echo(_printable(f"\n[{message['role']}]\n{text_of(message)}"))
+            click.echo(printable(f"\n[{message['role']}]\n{text_of(message)}"))
 
 
 @session.command()
@@ -233,7 +131,7 @@ def search(text: str, limit: int, here: bool, as_json: bool) -> None:
         _print([{**each.summary._asdict(), "excerpt": each.excerpt} for each in hits])
         return
     for each in hits:
-        click.echo(_printable(f"{each.summary.session_id}  {each.excerpt}"))
+        click.echo(printable(f"{each.summary.session_id}  {each.excerpt}"))
     if not hits:
         click.echo("No session contains that.", err=True)
 
@@ -409,7 +307,7 @@ def _report_difference(difference: Any, as_json: bool) -> None:
     if as_json:
         _print({"same": difference is None, "difference": difference and difference._asdict()})
     else:
-        click.echo("No difference." if difference is None else _printable(str(difference)))
+        click.echo("No difference." if difference is None else printable(str(difference)))
     sys.exit(0 if difference is None else FAILED)
 
 

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import sys
-from dataclasses import dataclass
-from decimal import Decimal
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from amplifier.budget import Budget
+from amplifier.budget import Budget, Limits
 from amplifier.output import note
 from amplifier.sessions import live
 from amplifier.sessions.files import FileStore
@@ -32,6 +31,8 @@ class Recording:
     model: str | None
     session_id: str | None = None
     state: State | None = None
+    limits: dict[str, Any] = field(default_factory=dict)
+    """What command lines said of this session may be spent: the latest counts."""
 
     def session(self, plan: dict[str, Any], approval_system: Any = None) -> live.RecordedSession:
         session = live.RecordedSession(
@@ -42,14 +43,19 @@ class Recording:
         )
         options = {"provider": self.provider, "model": self.model}
         facts = {"working_dir": str(Path.cwd()), "options": options}
-        session.recording = live.Recording(self.store, facts, self.state)
+        session.recording = live.Recording(self.store, facts, self.state, self.limits)
         return session
 
-    def count_earlier(self, budget: Budget) -> None:
+    async def count_earlier(self, budget: Budget) -> None:
         """What was spent before counts: a restart is no way around a limit."""
-        if self.state is not None:
-            budget.spent.tokens = self.state.input_tokens + self.state.output_tokens
-            budget.spent.cost = self.state.cost or Decimal(0)
+        if self.state is None or budget.limits == Limits():
+            return
+        from amplifier.sessions.listing import children_of
+        from amplifier.sessions.loading import load
+
+        budget.spent.include(self.state.spent)
+        for child in await children_of(self.store, str(self.session_id)):
+            budget.spent.include((await load(self.store, child)).spent)
 
     async def bring_back(self, session: Any) -> None:
         """Give a session that goes on its past, and tell the user what was lost."""
@@ -115,7 +121,7 @@ def resumed(
     kept: dict[str, Any] = options if isinstance(options, dict) else {}
     if provider is None:
         provider, model = kept.get("provider"), kept.get("model")
-    return Recording(store, provider, model, session_id, state)
+    return Recording(store, provider, model, session_id, state, dict(state.limits))
 
 
 def find(wanted: str) -> tuple[FileStore, str]:
@@ -155,10 +161,9 @@ def newest(store: FileStore) -> str:
     Raises:
         NoSession: there is none.
     """
-    from amplifier.sessions.index import Index
+    from amplifier.sessions.listing import latest
 
-    with Index.opened() as index:
-        for each in asyncio.run(store.list()):
-            if not index.summary(store, each).is_child:
-                return each.session_id
+    found = latest(store, 1)
+    if found:
+        return found[0].summary.session_id
     raise NoSession("This project has no session yet. Begin one with `amplifier run`.")

@@ -17,6 +17,7 @@ _UNTOLD = frozenset(
         events.CLAIMED,
         events.COMPOSED,
         events.NAMED,
+        events.LIMITED,
         events.REPAIRED,
         "session:end",
         "session:fork",

@@ -38,9 +38,10 @@ def described(state: State) -> dict[str, Any]:
         "turns": len(state.turns),
         "messages": len(state.messages),
         "tool_calls": len(state.calls),
-        "input_tokens": state.input_tokens,
-        "output_tokens": state.output_tokens,
-        "cost_usd": None if state.cost is None else str(state.cost),
+        "model_calls": state.spent.steps,
+        "input_tokens": state.spent.input_tokens,
+        "output_tokens": state.spent.output_tokens,
+        "cost_usd": None if state.spent.cost is None else str(state.spent.cost),
         "composition": state.composition.get("hash"),
         "records": state.next_seq,
     }

@@ -161,7 +161,7 @@ def _row(log: Path) -> tuple[object, ...]:
         state = project(scan(log.read_bytes()).records)
     except (OSError, BadRecord):
         return (None, False, None, "", 0, "unreadable", None, "")
-    cost = None if state.cost is None else str(state.cost)
+    cost = None if state.spent.cost is None else str(state.spent.cost)
     origin = state.facts.get("forked_from")
     parent = state.parent_id or (origin.get("session_id") if isinstance(origin, dict) else None)
     is_child = state.parent_id is not None

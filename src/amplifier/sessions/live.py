@@ -6,6 +6,7 @@ import asyncio
 import hashlib
 import os
 import socket
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -34,6 +35,8 @@ class Recording:
     """What the first record says beside the session's ids."""
     earlier: State | None = None
     """What is known of a session that goes on."""
+    limits: dict[str, Any] = field(default_factory=dict)
+    """What it may spend, as far as this command line or an earlier one says."""
 
 
 class RecordedSession(AmplifierSession):
@@ -43,6 +46,7 @@ class RecordedSession(AmplifierSession):
     recorder: Recorder | None = None
     budget: Budget | None = None
     _opening: asyncio.Lock | None = None
+    _watch_child: Callable[[AmplifierSession], None] | None = None
 
     def fork(
         self, config: dict[str, Any] | None = None, session_id: str | None = None, **options: Any
@@ -52,7 +56,14 @@ class RecordedSession(AmplifierSession):
             child.limit(self.budget)
         if self.recording is not None and isinstance(child, RecordedSession):
             child.recording = Recording(self.recording.store, dict(self.recording.facts))
+        if self._watch_child is not None and isinstance(child, RecordedSession):
+            child.watch_children(self._watch_child)
+            self._watch_child(child)
         return child
+
+    def watch_children(self, watch: Callable[[AmplifierSession], None]) -> None:
+        """Call `watch` with each child, and each child of a child, before it is initialized."""
+        self._watch_child = watch
 
     def limit(self, budget: Budget) -> None:
         """Let this session and its children spend no more than `budget`."""
@@ -102,6 +113,9 @@ class RecordedSession(AmplifierSession):
         known = recording.earlier.composition if recording.earlier else {}
         if known.get("hash") != composition["hash"]:
             journal.note(events.COMPOSED, composition)
+        before = recording.earlier.limits if recording.earlier else {}
+        if recording.limits != before:
+            journal.note(events.LIMITED, recording.limits)
         if journal.is_claimed:
             await journal.commit()
         await self.recorder.attach(self.coordinator)
@@ -169,6 +183,8 @@ def composed(plan: dict[str, Any], masker: Masker) -> dict[str, Any]:
     import json
 
     plain = masker.value(json.loads(to_json(plan)))
+    # What may be spent is another matter than what it is made of.
+    plain.pop("budget", None)
     for hook in plain.get("hooks") or ():
         if isinstance(hook, dict) and hook.get("module") == LOGGER:
             hook.get("config", {}).pop("session_log_template", None)

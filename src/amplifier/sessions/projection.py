@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from decimal import Decimal
 from typing import Any, Literal
 
 from amplifier_core.events import PROMPT_SUBMIT, PROVIDER_RESPONSE, TOOL_POST, TOOL_PRE
 
+from amplifier.budget import Spent
 from amplifier.sessions import events
 from amplifier.sessions.packing import unpacked_message
 from amplifier.sessions.record import Record
@@ -63,9 +63,9 @@ class State:
     messages: list[Message] = field(default_factory=list)
     turns: list[Turn] = field(default_factory=list)
     calls: list[Call] = field(default_factory=list)
-    cost: Decimal | None = None
-    input_tokens: int = 0
-    output_tokens: int = 0
+    spent: Spent = field(default_factory=Spent)
+    limits: dict[str, Any] = field(default_factory=dict)
+    """What it may spend at most, as last said on a command line."""
     next_seq: int = 0
 
     @property
@@ -104,6 +104,7 @@ class _Projector:
             events.CREATED: self._created,
             events.NAMED: self._named,
             events.COMPOSED: self._composed,
+            events.LIMITED: self._limited,
             events.MESSAGE: self._message,
             events.REPLACED: self._replaced,
             events.ASKED: self._asked,
@@ -149,6 +150,9 @@ class _Projector:
     def _composed(self, record: Record) -> None:
         self.state.composition = record.data
 
+    def _limited(self, record: Record) -> None:
+        self.state.limits = record.data
+
     def _prompted(self, record: Record) -> None:
         prompt = str(record.data.get("prompt", ""))
         self._texts[record.seq] = prompt
@@ -162,28 +166,19 @@ class _Projector:
             turns[-1].end_seq = record.seq
 
     def _responded(self, record: Record) -> None:
-        self._count(record.data.get("usage"))
+        self._count(record.data)
 
-    def _count(self, usage: Any) -> None:
-        if not isinstance(usage, dict):
-            return
-        state = self.state
-        state.input_tokens += _number(usage.get("input_tokens"))
-        state.output_tokens += _number(usage.get("output_tokens"))
-        cost = usage.get("cost_usd")
-        if cost is not None:
-            try:
-                amount = Decimal(str(cost))
-            except ArithmeticError:
-                return
-            if amount.is_finite():
-                state.cost = (state.cost or Decimal(0)) + amount
+    def _count(self, data: dict[str, Any]) -> None:
+        if "provider" in data:
+            self.state.spent.steps += 1
+        if "provider" in data or isinstance(data.get("usage"), dict):
+            self.state.spent.add(data.get("usage"))
 
     # -- messages ---------------------------------------------------------------------
 
     def _message(self, record: Record) -> None:
         data = record.data
-        self._count(data.get("usage"))
+        self._count(data)
         message = data.get("message")
         if isinstance(message, dict):
             self._add(self._whole(message, data))
@@ -307,7 +302,3 @@ def stand_in(call: Call) -> Message:
 
 def _closing() -> Message:
     return {"role": "assistant", "content": CUT_OFF, "metadata": {"incomplete": True}}
-
-
-def _number(value: Any) -> int:
-    return value if isinstance(value, int) and value > 0 else 0

@@ -33,6 +33,18 @@ def number(node: Node, where: str) -> None:
         raise ConfigError(f"{where!r} must be a number. Correct it.", node.origin)
 
 
+def positive(node: Node, where: str) -> None:
+    number(node, where)
+    if not isinstance(node.value, int | float) or not node.value > 0:
+        raise ConfigError(f"{where!r} must be more than 0. Correct it, or remove it.", node.origin)
+
+
+def count(node: Node, where: str) -> None:
+    positive(node, where)
+    if not isinstance(node.value, int):
+        raise ConfigError(f"{where!r} must be a whole number. Correct it.", node.origin)
+
+
 def table(node: Node, where: str) -> None:
     """A mapping with any keys."""
     if not isinstance(node.value, dict):
@@ -178,6 +190,7 @@ _ELSEWHERE = "Remove it; docs/compatibility-command.md says what there is instea
 
 SETTINGS = Keys(
     {
+        "budget": Keys({"max_cost": positive, "max_tokens": count, "max_steps": count}),
         "bundle": Keys({"active": text, "added": Table(text), "app": Many(text)}),
         "config": Keys({"providers": MODULES}, gone={"notifications": _ELSEWHERE}),
         "modules": Keys({"providers": MODULES, "tools": MODULES, "hooks": MODULES}),

@@ -7,8 +7,9 @@ from typing import Any, Literal, Protocol
 from amplifier_core import AmplifierSession
 
 from amplifier.output import Output
+from amplifier.sessions.live import RecordedSession
 
-OutputFormat = Literal["text", "json"]
+OutputFormat = Literal["text", "json", "json-trace"]
 
 
 class View(Protocol):
@@ -16,7 +17,7 @@ class View(Protocol):
 
     output: Output
 
-    def attach(self, session: AmplifierSession) -> None:
+    def attach(self, session: RecordedSession) -> None:
         """Listen to the session's events."""
 
     def answered(self, text: str) -> None:
@@ -27,10 +28,10 @@ class View(Protocol):
 
 
 def view_for(output_format: OutputFormat) -> View:
-    if output_format == "json":
+    if output_format != "text":
         from .document import DocumentView
 
-        return DocumentView(Output())
+        return DocumentView(Output(), with_trace=output_format == "json-trace")
     from .terminal import TerminalView
 
     return TerminalView(Output())

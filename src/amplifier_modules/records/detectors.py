@@ -12,6 +12,7 @@ import base64
 import binascii
 import re
 from collections.abc import Callable
+from functools import cache
 from typing import Literal, NamedTuple
 
 Rule = Literal["secrets", "pii-basic"]
@@ -33,14 +34,18 @@ class Detector(NamedTuple):
     """If it need not be in a run: characters of which one has to be in the text as well."""
 
 
+@cache
+def _compiled(pattern: str) -> re.Pattern[str]:
+    # Late: most of the many patterns are never needed.
+    return re.compile(pattern)
+
+
 def _by(pattern: str) -> Find:
     """Finds what the last group of `pattern`, or all of it, matches at an anchor."""
-    compiled = re.compile(pattern)
-    group = compiled.groups
 
     def find(text: str, at: int) -> Span | None:
-        found = compiled.match(text, at)
-        return found.span(group) if found is not None else None
+        found = _compiled(pattern).match(text, at)
+        return found.span(found.re.groups) if found is not None else None
 
     return find
 

@@ -5,16 +5,18 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from amplifier_core.models import ToolResult
 
 from amplifier_modules.web.client import Client
 from amplifier_modules.web.failures import WebError
 from amplifier_modules.web.options import WebSettings
-from amplifier_modules.web.reading import Document, part_of, read_document
 from amplifier_modules.web.saving import Destination, find_destination
 from amplifier_modules.web.targets import read_target
+
+if TYPE_CHECKING:
+    from amplifier_modules.web.reading import Document
 
 PREVIEW_CHARACTERS = 1000
 ACCEPT = {"Accept": "text/html,application/xhtml+xml,text/plain;q=0.9,*/*;q=0.8"}
@@ -102,6 +104,9 @@ class WebFetchTool:
         destination = self._destination(input.get("save_to_file"))
         target = read_target(url)
         answer = await self._client.get(target, ACCEPT)
+        # Late: a session starts without what it takes to read pages.
+        from amplifier_modules.web.reading import read_document
+
         settings = self._settings
         document = await asyncio.to_thread(
             read_document, answer, settings.limits, settings.extract_text
@@ -149,6 +154,8 @@ def _shown(document: Document, offset: int, limit: int) -> dict[str, Any]:
             "as a file.",
             content_type=document.media_type,
         )
+    from amplifier_modules.web.reading import part_of
+
     part = part_of(document.text, offset, limit)
     return {
         "content": part.content,

@@ -119,7 +119,9 @@ def test_doctor_names_settings_that_cannot_be_read(app: App) -> None:
     assert "settings.yaml:1: There is no key 'bundel'. Did you mean 'bundle'?" in ended.out
 
 
-def test_a_run_reads_no_yaml_and_fetches_nothing_once_its_plan_is_known(app: App) -> None:
+def test_a_run_imports_and_starts_nothing_that_it_does_not_need_once_its_plan_is_known(
+    app: App,
+) -> None:
     # Programs and connections that are started would be refused by this audit hook.
     (app.modules / "sitecustomize.py").write_text(
         "import sys\n"
@@ -128,14 +130,15 @@ def test_a_run_reads_no_yaml_and_fetches_nothing_once_its_plan_is_known(app: App
         "        print('STARTED', event, args[0], file=sys.stderr)\n"
         "sys.addaudithook(look)\n"
         "import atexit\n"
-        "atexit.register(lambda: print('YAML', 'yaml' in sys.modules, file=sys.stderr))\n"
+        "unneeded = {'yaml', 'html.parser', 'amplifier.cli.session', 'amplifier.cli.bundle'}\n"
+        "atexit.register(lambda: print('UNNEEDED', unneeded & {*sys.modules}, file=sys.stderr))\n"
     )
     app.run("run", "-p", "mock", "-B", "minimal", "Hello")
 
     ended = app.run("run", "-p", "mock", "-B", "minimal", "Hello")
 
     assert ended.code == 0
-    assert "YAML False" in ended.err
+    assert "UNNEEDED set()" in ended.err
     assert "STARTED" not in ended.err
 
 

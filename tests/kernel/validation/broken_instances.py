@@ -118,6 +118,13 @@ BROKEN = [
         "a dict, not a ProviderInfo",
     ),
     (
+        "async get_info",
+        "provider",
+        changed(PROVIDER, "def get_info", "async def get_info"),
+        ["provider_get_info"],
+        "Write `def get_info(self) -> ProviderInfo`, not async.",
+    ),
+    (
         "get_info that raises",
         "provider",
         changed(PROVIDER, "return ProviderInfo", "raise LookupError  # "),
