@@ -11,6 +11,7 @@ from typing import Any
 from standins import plan
 
 from amplifier.sessions import events
+from amplifier.sessions.disk import Disk
 from amplifier.sessions.files import FileStore
 from amplifier.sessions.journal import Journal
 from amplifier.sessions.live import RecordedSession, Recording
@@ -19,52 +20,67 @@ from amplifier.sessions.masking import Masker
 from amplifier.sessions.memory import MemoryStore
 from amplifier.sessions.resuming import bring_back
 
-STEPS = 40
+STEPS = 20
+ROUNDS = 15
 TEXT = "Some words of a message, as people and models write them. " * 70
 """About 4 kB."""
-SYNCS_PER_STEP = 3
-"""Reply, intent, result."""
 
 
 async def journal() -> dict[str, float]:
     """Microseconds that a step of a turn takes longer if it is recorded.
 
-    Beside it: as many bare appends of the same size, each synced, in the same folder.
+    Beside it: as many bare appends of as many bytes, each synced, in the same folder. All of
+    them take turns, so that what else the machine does meets them alike.
     """
+    plain, relaxed, full, bare = [], [], [], []
     with tempfile.TemporaryDirectory(dir=".") as folder:
-        bare, full = [], []
-        for number in range(3):
-            bare.append(_bare_appends(Path(folder, f"bare-{number}")))
-            full.append(await _steps(FileStore(Path(folder, f"full-{number}"), "full")))
-        relaxed = [await _steps(FileStore(Path(folder, f"r-{n}"), "relaxed")) for n in range(5)]
-        without = [await _steps(None) for _ in range(5)]
-    plain = median(without)
+        for number in range(ROUNDS):
+            plain.append(await _steps(None))
+            relaxed.append(await _steps(FileStore(Path(folder, f"r-{number}"), "relaxed")))
+            disk = CountingDisk()
+            full.append(await _steps(FileStore(Path(folder, f"f-{number}"), "full", disk), disk))
+            bare.append(_bare_appends(Path(folder, f"b-{number}"), disk))
     return {
-        "full_us": median(full) - plain,
+        "full_us": median(full) - median(plain),
         "bare_us": median(bare),
-        "relaxed_us": min(relaxed) - min(without),
+        "relaxed_us": min(relaxed) - min(plain),
     }
 
 
-def _bare_appends(path: Path) -> float:
-    """Microseconds for the syncs of one step, and nothing else."""
+class CountingDisk(Disk):
+    """Knows what was written and synced since it was last asked to forget."""
+
+    def __init__(self) -> None:
+        self.written: list[int] = []
+
+    def append(self, handle: int, content: bytes) -> None:
+        self.written.append(len(content))
+        super().append(handle, content)
+
+
+def _bare_appends(path: Path, disk: CountingDisk) -> float:
+    """Microseconds for the writes and syncs of one step, and nothing else."""
     handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+    lines = [b"x" * size for size in disk.written]
     try:
         begin = perf_counter()
-        for _ in range(STEPS * SYNCS_PER_STEP):
-            os.write(handle, b"x" * 700)
+        for line in lines:
+            os.write(handle, line)
             os.fdatasync(handle)
         return (perf_counter() - begin) / STEPS * 1e6
     finally:
         os.close(handle)
 
 
-async def _steps(store: FileStore | None) -> float:
-    """Microseconds that one step takes, in a turn of many."""
+async def _steps(store: FileStore | None, disk: CountingDisk | None = None) -> float:
+    """Microseconds that one step takes, in the second turn of a session."""
     config = plan("loop-basic", "context-simple", steps=STEPS)
     session = RecordedSession(config, session_id="measured")
     session.recording = None if store is None else Recording(store)
     async with session:
+        await session.execute("Warm up.")
+        if disk is not None:
+            disk.written.clear()
         begin = perf_counter()
         await session.execute("Go.")
         return (perf_counter() - begin) / STEPS * 1e6

@@ -212,7 +212,7 @@ def _states(
         yield _after(files, op), "after"
         return
     size = len(op.content)
-    step = 1 if every_byte else max(1, size // 24)
+    step = 1 if every_byte else max(1, size // 40)
     for end in {*range(1, size, step), size - 1, size}:
         yield {**files, op.path: files[op.path] + op.content[:end]}, f"torn at byte {end}"
     # Some disks know already how long a file is, but not yet what is in it.

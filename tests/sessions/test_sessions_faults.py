@@ -69,7 +69,7 @@ def test_a_home_that_cannot_be_written_stops_the_turn_before_it_begins(tmp_path:
 class Lost(Disk):
     """Lets nobody in any more, from some write on."""
 
-    left = 3
+    left = 2
 
     def append(self, handle: int, content: bytes) -> None:
         self.left -= 1

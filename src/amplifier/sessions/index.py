@@ -12,7 +12,7 @@ from amplifier.sessions.files import LOG, FileStore
 from amplifier.sessions.places import home
 from amplifier.sessions.projection import State, project
 from amplifier.sessions.record import BadRecord
-from amplifier.sessions.scanning import scan
+from amplifier.sessions.scanning import scan_file
 from amplifier.sessions.store import Listed
 
 FILE = "sessions-index.sqlite"
@@ -158,7 +158,7 @@ def _prepared(connection: sqlite3.Connection) -> sqlite3.Connection:
 
 def _row(log: Path) -> tuple[object, ...]:
     try:
-        state = project(scan(log.read_bytes()).records)
+        state = project(scan_file(log).records)
     except (OSError, BadRecord):
         return (None, False, None, "", 0, "unreadable", None, "")
     cost = None if state.spent.cost is None else str(state.spent.cost)

@@ -93,8 +93,7 @@ class RecordedSession(AmplifierSession):
         """The journal; claimed at once if the session exists, so that nothing starts in vain."""
         earlier = recording.earlier
         next_seq = earlier.next_seq if earlier else (await self._known_end(recording))
-        masker = Masker(self.config)
-        journal = Journal(recording.store, self.session_id, next_seq, masker)
+        journal = Journal(recording.store, self.session_id, next_seq, Masker(self.config))
         if next_seq:
             await journal.claim(holder())
         return journal
@@ -109,7 +108,7 @@ class RecordedSession(AmplifierSession):
             ids = {"session_id": self.session_id, "parent_id": self.parent_id}
             journal.note(events.CREATED, {**ids, "version": kernel_version, **recording.facts})
         journal.note(events.CLAIMED, holder())
-        composition = composed(self.config, Masker(self.config))
+        composition = composed(self.config, journal.masker)
         known = recording.earlier.composition if recording.earlier else {}
         if known.get("hash") != composition["hash"]:
             journal.note(events.COMPOSED, composition)

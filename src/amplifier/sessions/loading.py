@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import gc
+import json
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from amplifier.sessions.packing import digests, refers, unpacked
+from amplifier.sessions.packing import REF, references, unpacked
 from amplifier.sessions.projection import State, project
 from amplifier.sessions.record import Record
 from amplifier.sessions.store import NoSession, Store, Unavailable
@@ -15,26 +16,24 @@ from amplifier.sessions.store import NoSession, Store, Unavailable
 async def load_records(store: Store, session_id: str) -> list[Record]:
     """All records, with large values in their places."""
     return [
-        await _whole(store, session_id, each) if refers(each.line) else each
+        await _whole(store, session_id, each) if each.has_references else each
         for each in await store.read(session_id)
     ]
 
 
 async def _whole(store: Store, session_id: str, record: Record) -> Record:
     blobs: dict[str, bytes | None] = {}
-    waiting = set(digests(record.data))
+    waiting = {str(each[REF]): each for each in references(record.data)}
     while waiting:
-        digest = waiting.pop()
+        digest, reference = waiting.popitem()
         try:
-            content: bytes | None = await store.blob(session_id, digest)
+            blobs[digest] = content = await store.blob(session_id, digest)
         except NoSession:
-            content = None
-        blobs[digest] = content
+            blobs[digest] = None
+            continue
         # A field that was put aside as a whole may refer to further values.
-        if content is not None and refers(content):
-            import json
-
-            waiting |= set(digests(json.loads(content))) - blobs.keys()
+        inner = references(json.loads(content)) if reference.get("as") == "json" else ()
+        waiting |= {str(each[REF]): each for each in inner if each[REF] not in blobs}
     return record._replace(data=unpacked(record.data, blobs.get))
 
 
@@ -44,7 +43,7 @@ async def load(store: Store, session_id: str) -> State:
     Raises:
         NoSession: there is none of that id.
     """
-    with _building():
+    with undisturbed():
         state = project(await load_records(store, session_id))
     state.session_id = state.session_id or session_id
     return state
@@ -69,7 +68,7 @@ async def load_to_go_on(store: Store, session_id: str) -> tuple[State, int]:
 
 
 @contextmanager
-def _building() -> Iterator[None]:
+def undisturbed() -> Iterator[None]:
     """Nothing of what is being built can be garbage, and looking for it takes half of the time."""
     was_enabled = gc.isenabled()
     gc.disable()

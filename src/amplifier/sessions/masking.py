@@ -24,7 +24,7 @@ class Masker:
 
     def finds(self, text: str) -> bool:
         """Whether JSON text may hold one."""
-        return any(each in text for each in self._written)
+        return bool(self._written) and any(each in text for each in self._written)
 
     def text(self, text: str) -> str:
         for each in self._values:

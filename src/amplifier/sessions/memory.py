@@ -34,6 +34,11 @@ class MemoryStore:
     async def append(
         self, session_id: str, records: Sequence[Record], expected_seq: int, key: str
     ) -> int:
+        return self.append_now(session_id, records, expected_seq, key)
+
+    def append_now(
+        self, session_id: str, records: Sequence[Record], expected_seq: int, key: str
+    ) -> int:
         if session_id in self._deleted:
             raise Fenced(f"Session {session_id!r} was deleted.")
         log = self._logs.setdefault(session_id, [])

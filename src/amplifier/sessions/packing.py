@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterator
 from hashlib import sha256
 from typing import Any
 
@@ -22,7 +22,7 @@ Blobs = dict[str, bytes]
 def packed(data: dict[str, Any], masker: Masker) -> tuple[str, Blobs]:
     """The data of a record as JSON, and the large values that it refers to by SHA-256."""
     text = to_json(data)
-    is_small = len(text) <= LARGE and REF not in text and LITERAL not in text
+    is_small = len(text) <= LARGE and not ("$" in text and (REF in text or LITERAL in text))
     if is_small and not masker.finds(text):
         return text, {}
     blobs: Blobs = {}
@@ -57,21 +57,17 @@ def _put_aside(text: str, blobs: Blobs, kind: str) -> dict[str, Any]:
     return {REF: digest, "bytes": len(content), "as": kind}
 
 
-def refers(line: bytes) -> bool:
-    """Whether a record may have to be unpacked."""
-    return b'"$' in line
-
-
-def digests(value: Any) -> Iterable[str]:
-    """The large values that a packed value refers to."""
+def references(value: Any) -> Iterator[dict[str, Any]]:
+    """What stands for large values in a packed one."""
     if isinstance(value, list):
         for each in value:
-            yield from digests(each)
+            yield from references(each)
     elif isinstance(value, dict):
         if REF in value:
-            yield str(value[REF])
-        for each in value.values():
-            yield from digests(each)
+            yield value
+            return
+        for each in value.get(LITERAL, value).values():
+            yield from references(each)
 
 
 def unpacked(value: Any, blob: Callable[[str], bytes | None]) -> Any:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from functools import lru_cache
 from time import time_ns
@@ -39,7 +39,9 @@ class Record(NamedTuple):
     key: str | None
     """On the last record of an append: what tells this append from any other."""
     line: bytes
-    """Exactly as it is stored, with the newline."""
+    """As it is stored, with the newline; not kept where a log is read as a whole."""
+    has_references: bool = False
+    """Whether `data` may stand for large values that are kept beside the log."""
 
 
 def new_record(
@@ -57,29 +59,37 @@ def encode(seq: int, ts: str, event: str, data: str, key: str | None) -> bytes:
     return b'%b,"sum":"%08x"}\n' % (body, crc32(body))
 
 
-def decode(line: bytes) -> Record:
+def decode(line: bytes, *, keeps_line: bool = True) -> Record:
     """The record in a line that ends with a newline.
 
     Raises:
         BadRecord: it is torn, was changed, or comes from a newer version.
     """
-    end = len(line) - _SUM_LENGTH
-    if line[-3:] != b'"}\n':
-        raise BadRecord("the line is cut off")
-    if end < 0 or line[end : end + 8] != _SUM:
-        raise BadRecord("it has no checksum")
-    if line[end + 8 : -3] != b"%08x" % crc32(line[:end]):
-        raise BadRecord("its checksum does not fit")
+    body = line[:-_SUM_LENGTH]
+    if line[-_SUM_LENGTH:] != b'%b%08x"}\n' % (_SUM, crc32(body)):
+        raise BadRecord(_what_is_wrong(line))
     found = _fields(line)
     if found.get("v") != VERSION:
         raise NewerVersion(f"it has version {found.get('v')!r}, and this program reads {VERSION}")
     try:
         seq, event, data = found["seq"], found["event"], found["data"]
         if seq.__class__ is int and event.__class__ is str and data.__class__ is dict:
-            return Record(seq, str(found["ts"]), event, data, found.get("key"), line)
+            has_references = b"$" in line and b'"$' in line  # the first of which is quick
+            kept = line if keeps_line else b""
+            return Record(
+                seq, str(found["ts"]), event, data, found.get("key"), kept, has_references
+            )
     except KeyError:
         pass
     raise BadRecord("it lacks a field")
+
+
+def _what_is_wrong(line: bytes) -> str:
+    """About a line whose end is not what its beginning asks for."""
+    if not line.endswith(b'"}\n'):
+        return "the line is cut off"
+    has_sum = line[-_SUM_LENGTH:].startswith(_SUM)
+    return "its checksum does not fit" if has_sum else "it has no checksum"
 
 
 def _fields(line: bytes) -> dict[str, Any]:
@@ -102,16 +112,28 @@ def _fields_the_slow_way(line: bytes) -> Any:
 
 # -- values -------------------------------------------------------------------------------
 
-_encoder = json.JSONEncoder(
-    ensure_ascii=False, allow_nan=False, separators=(",", ":"), default=lambda value: plain(value)
-)
+
+def _new_encoder() -> Callable[[Any], str]:
+    """`JSONEncoder.encode`, without what that makes anew for each value."""
+    encoder = json.JSONEncoder(
+        ensure_ascii=False, allow_nan=False, separators=(",", ":"), default=plain
+    )
+    make: Any = getattr(json.encoder, "c_make_encoder", None)
+    if make is None:  # an interpreter without the accelerator
+        return encoder.encode
+    quote = json.encoder.encode_basestring
+    # Nothing looks for circles: a value in one is too deep.
+    pieces = make(None, plain, quote, None, ":", ",", False, False, False)
+    return lambda value: "".join(pieces(value, 0))
+
+
 _escaping = json.JSONEncoder(separators=(",", ":"), default=str)
 
 
 def to_json(value: Any) -> str:
     """Any value as JSON that can be written as UTF-8; what has no JSON form becomes text."""
     try:
-        text = _encoder.encode(value)
+        text = _encode(value)
         text.encode()
     except UnicodeEncodeError:
         # Half of a surrogate pair; as an escape it survives the way to the file and back.
@@ -135,6 +157,9 @@ def plain(value: Any) -> Any:
     if isinstance(value, bytes | bytearray):
         return bytes(value).decode("utf-8", "replace")
     return str(value)
+
+
+_encode = _new_encoder()
 
 
 def _sound(value: Any, depth: int = 0) -> Any:

@@ -7,8 +7,10 @@ and after every change by other hooks. If it cannot be written, it is not done.
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine, Iterator
+from contextlib import contextmanager
 from fnmatch import fnmatchcase
+from functools import lru_cache
 from typing import Any
 
 from amplifier_core import ModuleCoordinator
@@ -46,7 +48,16 @@ _LEFT_OUT = (
 )  # fmt: skip
 _BULKY = ("session_id", "parent_id", "timestamp", "raw", "messages", "prompt", "response")
 
+Writing = Coroutine[Any, Any, None] | None
+"""What is left to wait for until something is on disk."""
+
 logger = logging.getLogger(__name__)
+
+
+@lru_cache(maxsize=1_000)
+def _is_told(event: str) -> bool:
+    """Whether the log has an event as it came."""
+    return event not in _OWN and not any(fnmatchcase(event, each) for each in _LEFT_OUT)
 
 
 class Recorder:
@@ -55,6 +66,7 @@ class Recorder:
     def __init__(self, journal: Journal) -> None:
         self.journal = journal
         self.is_turn_open = False
+        self._is_deaf = False
         self._prompt: tuple[int, str] | None = None
         self._results: dict[str, tuple[int, Any]] = {}
         self._planned: dict[str, dict[str, Any]] = {}
@@ -81,7 +93,7 @@ class Recorder:
         declared = await coordinator.collect_contributions("observability.events")
         extra = [name for names in declared if isinstance(names, list) for name in names]
         for event in dict.fromkeys([*ALL_EVENTS, *map(str, extra)]):
-            if event not in _OWN and not any(fnmatchcase(event, each) for each in _LEFT_OUT):
+            if _is_told(event):
                 self._listen(event, self._on_other)
         self._wrap_context(coordinator.get("context"))
         self._wrap(coordinator, "process_hook_result", self._carried_out)
@@ -89,6 +101,15 @@ class Recorder:
     def detach(self) -> None:
         while self._undo:
             self._undo.pop()()
+
+    @contextmanager
+    def unheard(self) -> Iterator[None]:
+        """While the context is given what the log has already."""
+        self._is_deaf = True
+        try:
+            yield
+        finally:
+            self._is_deaf = False
 
     def _listen(self, event: str, handler: Callable[..., Any], *, guard: bool = False) -> None:
         assert self._coordinator is not None
@@ -101,6 +122,8 @@ class Recorder:
             return
 
         async def wrapped(*args: Any, **kwargs: Any) -> Any:
+            if self._is_deaf:
+                return await original(*args, **kwargs)
             return await around(original, *args, **kwargs)
 
         setattr(owner, method, wrapped)
@@ -120,12 +143,12 @@ class Recorder:
         self.is_turn_open = True
         await self.journal.commit()
 
-    async def _on_request(self, event: str, data: dict[str, Any]) -> None:
+    def _on_request(self, event: str, data: dict[str, Any]) -> None:
         """A model is asked only if all that was to be on disk by now is there."""
         if self.journal.failure is not None:
             raise self.journal.failure
 
-    async def _on_call(self, event: str, data: dict[str, Any]) -> None:
+    def _on_call(self, event: str, data: dict[str, Any]) -> Writing:
         call_id, given = data.get("tool_call_id"), data.get("tool_input")
         about: dict[str, Any] = {"tool_call_id": call_id, "tool_name": data.get("tool_name")}
         if given != self._planned.get(str(call_id)):
@@ -135,7 +158,7 @@ class Recorder:
         if scope is not None:
             about["idempotency_key"] = scope.idempotency_key
         self.journal.note(event, about)
-        await self.journal.commit()
+        return None if self.journal.is_written() else self.journal.commit()
 
     def _effect(self, tool: Any) -> str:
         assert self._coordinator is not None
@@ -144,15 +167,19 @@ class Recorder:
         effect = annotations.get("effect") if isinstance(annotations, dict) else None
         return effect if effect in ("pure", "idempotent") else "external"
 
-    async def _on_result(self, event: str, data: dict[str, Any]) -> None:
-        call_id, result = data.get("tool_call_id"), data.get("result")
+    def _on_result(self, event: str, data: dict[str, Any]) -> Writing:
+        call_id, result = str(data.get("tool_call_id")), data.get("result")
         about = {"tool_call_id": call_id, "tool_name": data.get("tool_name"), "result": result}
         output = result.get("output") if isinstance(result, dict) else result
-        is_large = isinstance(output, str) and len(output) > QUICK
-        note = self.journal.note_large if is_large else None
-        seq = await note(event, about) if note else self.journal.note(event, about)
-        self._results[str(call_id)] = seq, result
+        if isinstance(output, str) and len(output) > QUICK:
+            return self._on_large_result(event, about, call_id)
+        self._results[call_id] = self.journal.note(event, about), result
         # If this fails, no request and no call gets through any more: the turn ends.
+        return None if self.journal.is_written() else self.journal.commit()
+
+    async def _on_large_result(self, event: str, about: dict[str, Any], call_id: str) -> None:
+        seq = await self.journal.note_large(event, about)
+        self._results[call_id] = seq, about["result"]
         await self.journal.commit()
 
     async def _carried_out(
@@ -193,7 +220,7 @@ class Recorder:
             await self._add_result(fields)
         elif role == "assistant":
             self._add_reply(fields)
-            await self.journal.commit()
+            self.journal.commit_soon()
         elif role == "user" and self._prompt and fields.get("content") == self._prompt[1]:
             self._note_message(fields, self._prompt[0])
         else:
@@ -251,7 +278,7 @@ class Recorder:
 
     # -- the rest ---------------------------------------------------------------------
 
-    async def _on_reply(self, event: str, data: dict[str, Any]) -> None:
+    def _on_reply(self, event: str, data: dict[str, Any]) -> None:
         about = {"provider": data.get("provider")}
         usage = data.get("usage")
         if isinstance(usage, dict):
@@ -269,13 +296,13 @@ class Recorder:
             self.journal.note(PROVIDER_RESPONSE, self._reply)
             self._reply = {}
 
-    async def _on_model(self, event: str, data: dict[str, Any]) -> None:
+    def _on_model(self, event: str, data: dict[str, Any]) -> None:
         if data.get("status") == "error" or data.get("error"):
             return
         self._note_reply_alone()
         kept = ("model", "duration_ms")
         self._reply = {name: data[name] for name in kept if data.get(name) is not None}
 
-    async def _on_other(self, event: str, data: Any) -> None:
+    def _on_other(self, event: str, data: Any) -> None:
         if isinstance(data, dict):
             self.journal.note(event, {k: v for k, v in data.items() if k not in _BULKY})

@@ -12,6 +12,7 @@ from amplifier_core.models import ToolResult
 
 from amplifier.sessions import events
 from amplifier.sessions.live import RecordedSession
+from amplifier.sessions.loading import undisturbed
 from amplifier.sessions.projection import Call, State, stand_in
 from amplifier.sessions.sentences import CUT_OFF, DONE, INTERRUPTED, NOT_DONE
 
@@ -51,15 +52,12 @@ async def _restore(session: RecordedSession, state: State, answers: dict[int, st
     own = [each for each in await context.get_messages() if each.get("role") == "system"]
     if own:
         messages = [*own, *(each for each in messages if each.get("role") != "system")]
-    recorder.detach()
-    try:
+    with recorder.unheard(), undisturbed():
         if hasattr(context, "set_messages"):
             await context.set_messages(messages)
         else:
             for message in messages:
                 await context.add_message(message)
-    finally:
-        await recorder.attach(session.coordinator)
     await _write_what_was_missing(recorder, state, answers, messages)
 
 

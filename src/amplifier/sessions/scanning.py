@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from io import BytesIO
+from pathlib import Path
 from typing import NamedTuple
 
 from amplifier.sessions.record import BadRecord, NewerVersion, Record, decode
 
 _WINDOW = 65_536
+_BUFFER = 262_144
 
 
 class Scan(NamedTuple):
@@ -19,34 +23,44 @@ class Scan(NamedTuple):
     """What is wrong with what follows; None if nothing follows."""
 
 
-def scan(content: bytes) -> Scan:
-    """The whole records of a log: each is intact, and their numbers have no gap.
+def scan(lines: Iterable[bytes]) -> Scan:
+    """The whole records of a log, such as an open file: each is intact, and no number is missing.
 
     Raises:
         NewerVersion: a newer program has written to it.
     """
     records: list[Record] = []
-    start, length = 0, len(content)
-    while start < length:
-        end = content.find(b"\n", start) + 1 or length
+    whole_bytes = 0
+    for line in lines:
         try:
-            record = decode(content[start:end])
+            record = decode(line, keeps_line=False)
         except NewerVersion:
             raise
         except BadRecord as error:
-            return Scan(records, start, f"Record {len(records)} is damaged: {error}.")
+            return Scan(records, whole_bytes, f"Record {len(records)} is damaged: {error}.")
         if record.seq != len(records):
             told = f"Record {record.seq} follows where {len(records)} is due."
-            return Scan(records, start, told)
+            return Scan(records, whole_bytes, told)
         records.append(record)
-        start = end
-    return Scan(records, start, None)
+        whole_bytes += len(line)
+    return Scan(records, whole_bytes, None)
+
+
+def scan_file(path: Path) -> Scan:
+    """The whole records of the log in a file.
+
+    Raises:
+        OSError: it cannot be read.
+        NewerVersion: a newer program has written to it.
+    """
+    with path.open("rb", buffering=_BUFFER) as file:
+        return scan(file)
 
 
 def whole_records_after(content: bytes, start: int) -> int:
     """How many intact records follow a damage at `start`; a torn end has none."""
     found = 0
-    for line in content[start:].splitlines(keepends=True)[1:]:
+    for line in BytesIO(content[start:]).readlines()[1:]:
         try:
             decode(line)
         except BadRecord:

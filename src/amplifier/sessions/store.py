@@ -6,13 +6,16 @@ log ended. A claim saves two writers from finding that out the hard way; it prot
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal, NamedTuple, Protocol
 
 from amplifier.sessions.record import Record
 
 Durability = Literal["full", "relaxed"]
 """`full`: an append that returned survives a power failure; `relaxed`: a dead process."""
+
+
+AppendNow = Callable[[str, Sequence[Record], int, str], int]
 
 
 class StoreError(Exception):
@@ -96,6 +99,10 @@ class Store(Protocol):
             Unavailable: nothing was written.
             Unknown: it cannot be said which.
         """
+
+    @property
+    def append_now(self) -> AppendNow | None:
+        """The same for a few small records, where that needs no waiting; None where it does."""
 
     async def put(self, session_id: str, blobs: Mapping[str, bytes]) -> None:
         """Keep large values by their SHA-256, as durable as records."""

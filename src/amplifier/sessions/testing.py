@@ -11,7 +11,7 @@ from amplifier.sessions.disk import Disk
 from amplifier.sessions.loading import load_records
 from amplifier.sessions.redacting import redacted, rewritten
 from amplifier.sessions.replaying import replay
-from amplifier.sessions.scanning import scan
+from amplifier.sessions.scanning import scan_file
 from amplifier.sessions.store import Store
 
 _TEST = '''"""Replays session {session_id}: the same prompts and answers lead to the same events."""
@@ -49,7 +49,7 @@ def replay_file(path: Path) -> Difference | None:
     Raises:
         ValueError: the file is damaged.
     """
-    found = scan(path.read_bytes())
+    found = scan_file(path)
     if found.problem is not None:
         raise ValueError(f"{path} is damaged. {found.problem}")
     return asyncio.run(replay(found.records))

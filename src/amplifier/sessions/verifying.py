@@ -7,13 +7,14 @@ import os
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass, field
 from hashlib import sha256
+from io import BytesIO
 from pathlib import Path
 from typing import Any
 
 from amplifier.sessions import disk as disks
 from amplifier.sessions.events import REPAIRED
 from amplifier.sessions.files import BLOBS, LOG, FileStore
-from amplifier.sessions.packing import digests
+from amplifier.sessions.packing import REF, references
 from amplifier.sessions.projection import project
 from amplifier.sessions.record import BadRecord, Record, new_record
 from amplifier.sessions.scanning import scan, whole_records_after
@@ -73,7 +74,7 @@ def verify(store: FileStore, session_id: str) -> Report:
     content = _content(store, session_id)
     report = Report(session_id)
     try:
-        found = scan(content)
+        found = scan(BytesIO(content))
     except BadRecord as error:
         report.problem = f"The log cannot be read: {error}."
         return report
@@ -100,7 +101,7 @@ def _content(store: FileStore, session_id: str) -> bytes:
 
 
 def _check_values(folder: Path, records: Iterable[Record], report: Report) -> None:
-    used = {digest for record in records for digest in digests(record.data)}
+    used = {str(each[REF]) for record in records for each in references(record.data)}
     there = {each.name for each in folder.iterdir()} if folder.is_dir() else set()
     report.missing_values = sorted(used - there)
     report.unused_values = sorted(there - used)
