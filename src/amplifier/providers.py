@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from amplifier_core import AmplifierSession
+from amplifier_core.llm_errors import AuthenticationError
 from amplifier_core.models import ModelInfo, ProviderInfo
 
 from amplifier.keys import load_keys
@@ -112,10 +113,24 @@ async def tried(entry: dict[str, Any]) -> Trial:
                 reason = failed[0]["error"] if failed else what_it_needs(module)
                 raise ProviderProblem(f"{module!r} cannot be used. {reason}")
             provider = found[0]
-            return Trial(provider.get_info(), list(await provider.list_models()))
+            trial = Trial(provider.get_info(), list(await provider.list_models()))
+            if getattr(provider, "is_unreachable", False):
+                raise ProviderProblem(
+                    f"{module!r} could not be reached. Check the network, or `base_url` if you set "
+                    "one; --no-test keeps it untried."
+                )
+            return trial
     except ProviderProblem:
         raise
     except TimeoutError as error:
         raise ProviderProblem(f"{module!r} did not answer within {SECONDS:.0f} s.") from error
     except Exception as error:
-        raise ProviderProblem(f"{module!r} does not work: {error}") from error
+        raise ProviderProblem(_in_words(module, error)) from error
+
+
+def _in_words(module: str, error: Exception) -> str:
+    text = f"{module!r} does not work: {error}"
+    if not isinstance(error, AuthenticationError):
+        return text
+    name = module.removeprefix(PREFIX)
+    return f"{text} Give another key with `amplifier provider add {name} --new-key`."

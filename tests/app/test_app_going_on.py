@@ -2,17 +2,14 @@
 
 import sys
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 from helpers_app import App
+from helpers_tmux import Terminal, needs_tmux
 
 from amplifier.sessions.choosing import Choice
 from amplifier.sessions.index import Summary
 from amplifier.sessions.listing import Line, age
-
-sys.path.insert(0, str(Path(__file__).parents[1] / "chat"))
-from helpers_tmux import Terminal, needs_tmux
 
 
 def line(id: str, title: str = "Hello", **more: object) -> Line:

@@ -1,9 +1,7 @@
-"""`amplifier provider` and `amplifier init`: who answers, and with which key."""
+"""`amplifier provider`: who answers, and with which key."""
 
 from __future__ import annotations
 
-import os
-import sys
 from typing import Any
 
 import click
@@ -11,19 +9,35 @@ import click
 from amplifier.cli.common import (
     Failure,
     Scoped,
-    done,
     echo_json,
     failing_in_words,
     format_options,
     scope_options,
 )
+from amplifier.cli.provider_setup import (
+    choose_model,
+    config_of,
+    entry_in,
+    keep_first,
+    keep_key,
+    key_for,
+    try_entry,
+)
 
-MOST_MODELS = 30
+SET = click.option("--set", "pairs", multiple=True, metavar="KEY=VALUE", help="Further config.")
+NEW_KEY = click.option("--new-key", is_flag=True, help="Ask for a key, although there is one.")
+NO_TEST = click.option("--no-test", is_flag=True, help="Do not try whether it works.")
 
 
 @click.group()
 def provider() -> None:
-    """Set up who answers: add, try, list and remove providers."""
+    """Set up who answers: add, try, change, list and remove providers.
+
+    \b
+      amplifier provider add anthropic
+      amplifier provider list
+      amplifier provider use openai
+    """
 
 
 @provider.command("list")
@@ -52,8 +66,9 @@ def list_(as_json: bool) -> None:
 @click.argument("type", metavar="TYPE")
 @click.option("--id", "name", help="Name of this one, if there are several of a type.")
 @click.option("-m", "--model", help="Model to use; asked for if there is a terminal.")
-@click.option("--set", "pairs", multiple=True, metavar="KEY=VALUE", help="Further config.")
-@click.option("--no-test", is_flag=True, help="Do not try whether it works.")
+@SET
+@NEW_KEY
+@NO_TEST
 @scope_options(default="global")
 @failing_in_words
 def add(
@@ -61,25 +76,75 @@ def add(
     name: str | None,
     model: str | None,
     pairs: tuple[str, ...],
+    new_key: bool,
     no_test: bool,
     scope: Scoped,
 ) -> None:
     """Set up a provider of TYPE, as 'anthropic' or 'ollama', and use it from now on.
+
+    \b
+      amplifier provider add openai --model gpt-5
+      amplifier provider add ollama --id big --set base_url=http://big:11434
 
     A key is asked for, or read from the environment; it is kept apart from the settings,
     in a file that only you can read. The same command again changes what was set up.
     """
     from amplifier.providers import module_named
 
-    entry: dict[str, Any] = {"module": module_named(type), "config": _config(pairs)}
+    entry: dict[str, Any] = {"module": module_named(type), "config": config_of(pairs)}
     if name:
         entry["id"] = name
-    _ask_for_key(entry)
-    if model:
-        entry["config"]["default_model"] = model
-    if not no_test:
-        _try_and_choose(entry, asks=model is None)
-    _keep(entry, scope)
+    _set_up(entry, model, new_key, no_test)
+    keep_first(entry, scope)
+
+
+@provider.command()
+@click.argument("name")
+@click.option("-m", "--model", help="Another model; asked for if nothing else is to be changed.")
+@SET
+@click.option("--unset", multiple=True, metavar="KEY", help="Config to take out.")
+@NEW_KEY
+@NO_TEST
+@scope_options(default="global")
+@failing_in_words
+def edit(
+    name: str,
+    model: str | None,
+    pairs: tuple[str, ...],
+    unset: tuple[str, ...],
+    new_key: bool,
+    no_test: bool,
+    scope: Scoped,
+) -> None:
+    """Change provider NAME: its model, its config or its key.
+
+    \b
+      amplifier provider edit anthropic --new-key
+      amplifier provider edit ollama --set temperature=0.2 --unset top_p
+    """
+    from amplifier.providers import PLACE
+    from amplifier.settings.writing import put_entry
+    from amplifier.trust.store import keeping_trust
+
+    entry = entry_in(scope, name)
+    for key in unset:
+        if entry["config"].pop(key, None) is None:
+            raise Failure(f"{name!r} has no config {key!r}. See `amplifier provider list --json`.")
+    entry["config"] |= config_of(pairs)
+    asks = not (model or pairs or unset or new_key)
+    _set_up(entry, model, new_key, no_test, asks=asks)
+    with keeping_trust(scope.file):
+        put_entry(scope.file, PLACE, entry)
+    click.echo(f"Changed in {scope.file}.")
+
+
+@provider.command()
+@click.argument("name")
+@scope_options(default="global")
+@failing_in_words
+def use(name: str, scope: Scoped) -> None:
+    """Let provider NAME, which is set up, answer from now on."""
+    keep_first(entry_in(scope, name), scope)
 
 
 @provider.command()
@@ -109,8 +174,8 @@ def test(name: str | None) -> None:
     from amplifier.providers import find, name_of
 
     entry = find(name)
-    trial = _tried(entry)
-    click.echo(f"{name_of(entry)} works: it offers {len(trial.models)} models.")
+    count = len(try_entry(entry).models)
+    click.echo(f"{name_of(entry)} works: it offers {count} model{'' if count == 1 else 's'}.")
 
 
 @provider.command()
@@ -121,7 +186,7 @@ def models(name: str | None, as_json: bool) -> None:
     """List the models that provider NAME, or the one in use, offers now."""
     from amplifier.providers import find
 
-    trial = _tried(find(name))
+    trial = try_entry(find(name))
     if as_json:
         echo_json([each.model_dump(exclude_none=True) for each in trial.models])
         return
@@ -129,130 +194,16 @@ def models(name: str | None, as_json: bool) -> None:
         click.echo(f"{each.id:<40} {each.context_window:>9,}  {each.display_name}")
 
 
-@click.command()
-@click.option("-p", "--provider", "type", help="Provider to set up; otherwise what has a key.")
-@click.option("-m", "--model", help="Model to use; asked for if there is a terminal.")
-@scope_options(default="global")
-@failing_in_words
-def init(type: str | None, model: str | None, scope: Scoped) -> None:
-    """Set up the first provider: find keys, choose a model, try it.
-
-    Without a terminal it takes the first provider that has a key, and its default model.
-    """
-    from amplifier.providers import detected, module_named
-
-    found = [module_named(type)] if type else detected()
-    if not found:
-        found = [_asked_type()]
-    entry: dict[str, Any] = {"module": _chosen(found), "config": {}}
-    _ask_for_key(entry)
+def _set_up(
+    entry: dict[str, Any], model: str | None, new_key: bool, no_test: bool, asks: bool = True
+) -> None:
+    """See that it has a key and a model and works; only then is the key kept."""
+    key = key_for(entry, anew=new_key)
     if model:
         entry["config"]["default_model"] = model
-    _try_and_choose(entry, asks=model is None)
-    _keep(entry, scope)
-    click.echo('Try it: amplifier run "What is in this folder?"')
-
-
-# -- asking -----------------------------------------------------------------------------
-
-
-def _has_terminal() -> bool:
-    return sys.stdin.isatty() and sys.stderr.isatty()
-
-
-def _asked_type() -> str:
-    from amplifier.plans import CREDENTIALS, installed_providers
-
-    known = [each.removeprefix("provider-") for each in CREDENTIALS]
-    if not _has_terminal():
-        raise Failure(
-            f"No key was found. Set one, as ANTHROPIC_API_KEY, or name a provider with "
-            f"--provider. Known: {', '.join(known)}."
-        )
-    offered = [each for each in known if f"provider-{each}" in installed_providers()]
-    answer = click.prompt("Which provider", type=click.Choice(offered), err=True)
-    return f"provider-{answer}"
-
-
-def _chosen(modules: list[str]) -> str:
-    if len(modules) == 1 or not _has_terminal():
-        return modules[0]
-    for number, each in enumerate(modules, 1):
-        click.echo(f"{number:>3}  {each.removeprefix('provider-')}", err=True)
-    count = click.IntRange(1, len(modules))
-    chosen: int = click.prompt("Which one answers", type=count, default=1, err=True)
-    return modules[chosen - 1]
-
-
-def _ask_for_key(entry: dict[str, Any]) -> None:
-    """See that there is a key: from the environment, the key file, or the person."""
-    from amplifier.keys import load_keys, save_key
-    from amplifier.plans import CREDENTIALS
-
-    load_keys()
-    names = CREDENTIALS.get(entry["module"], ())
-    secrets = [each for each in names if each.endswith("KEY")]
-    if not secrets or any(os.environ.get(each) for each in names) or "base_url" in entry["config"]:
-        return
-    if not _has_terminal():
-        raise Failure(f"There is no key for {entry['module']!r}. Set {' or '.join(secrets)}.")
-    value = click.prompt(f"Your key ({secrets[0]})", hide_input=True, err=True)
-    save_key(secrets[0], value)
-    os.environ[secrets[0]] = value.strip()
-
-
-def _try_and_choose(entry: dict[str, Any], *, asks: bool) -> None:
-    trial = _tried(entry)
-    default = entry["config"].get("default_model") or trial.info.defaults.get("model")
-    ids = [each.id for each in trial.models]
-    if asks and _has_terminal() and ids:
-        for number, each in enumerate(ids[:MOST_MODELS], 1):
-            click.echo(f"{number:>3}  {each}{'  (default)' if each == default else ''}", err=True)
-        said = click.prompt("Which model, by number or name", default=default or ids[0], err=True)
-        default = ids[int(said) - 1] if said.isdigit() and 0 < int(said) <= len(ids) else said
-    if default:
-        entry["config"]["default_model"] = default
-
-
-def _tried(entry: dict[str, Any]) -> Any:
-    from amplifier.providers import tried
-
-    return done(tried(entry))
-
-
-# -- keeping ----------------------------------------------------------------------------
-
-
-def _config(pairs: tuple[str, ...]) -> dict[str, Any]:
-    from amplifier.settings.documents import parse_value
-
-    config: dict[str, Any] = {}
-    for pair in pairs:
-        key, separator, value = pair.partition("=")
-        if not separator or not key:
-            raise click.UsageError(f"{pair!r} is no config. Write it as in --set timeout=60.")
-        if "key" in key.lower() or "token" in key.lower() or "secret" in key.lower():
-            raise click.UsageError(f"{key!r} looks like a secret. Set a variable for it instead.")
-        config[key] = parse_value(value)
-    return config
-
-
-def _keep(entry: dict[str, Any], scope: Scoped) -> None:
-    """Write the entry, in front of all others."""
-    from amplifier.providers import FIRST, OTHERS, PLACE, configured, name_of, priority_of
-    from amplifier.settings.writing import put_entry
-    from amplifier.trust.store import keeping_trust
-
-    entry["config"]["priority"] = FIRST
-    with keeping_trust(scope.file):
-        for each in configured((scope.scope,)):
-            is_other = name_of(each) != name_of(entry)
-            if is_other and priority_of(each) <= FIRST:
-                config = {**(each.get("config") or {}), "priority": OTHERS}
-                put_entry(scope.file, PLACE, {**each, "config": config})
-        put_entry(scope.file, PLACE, entry)
-    model = entry["config"].get("default_model")
-    click.echo(f"{name_of(entry)} answers from now on{f', with {model}' if model else ''}.")
+    if not no_test:
+        choose_model(entry, try_entry(entry), asks=asks and model is None)
+    keep_key(key)
 
 
 def _without_secrets(entry: dict[str, Any]) -> dict[str, Any]:

@@ -30,7 +30,7 @@ def list_(bundle: str | None, as_json: bool) -> None:
     async def look(tools: dict[str, Any]) -> list[dict[str, str]]:
         return [{"name": name, "description": each.description} for name, each in tools.items()]
 
-    found = _with_tools(bundle, look)
+    found = with_tools(bundle, look)
     if as_json:
         echo_json(found)
         return
@@ -51,7 +51,7 @@ def info(name: str, bundle: str | None, as_json: bool) -> None:
         schema = getattr(each, "input_schema", None) or {}
         return {"name": name, "description": each.description, "input_schema": schema}
 
-    found = _with_tools(bundle, look)
+    found = with_tools(bundle, look)
     if as_json:
         echo_json(found)
         return
@@ -79,7 +79,7 @@ def invoke(name: str, pairs: tuple[str, ...], bundle: str | None, output: str) -
     async def run(tools: dict[str, Any]) -> Any:
         return await _named(tools, name).execute(given)
 
-    result = _with_tools(bundle, run)
+    result = with_tools(bundle, run)
     if output == "json":
         echo_json(result.model_dump(mode="json"))
     else:
@@ -97,7 +97,7 @@ def _named(tools: dict[str, Any], name: str) -> Any:
     return tools[name]
 
 
-def _with_tools(bundle: str | None, use: Use) -> Any:
+def with_tools(bundle: str | None, use: Use) -> Any:
     """Mount what a bundle has, except what asks a model or a person, and use its tools."""
     from amplifier.bundles.planning import plan_for
     from amplifier.bundles.running import equip, filled_in

@@ -111,11 +111,18 @@ class Children:
         is_below = session_id.startswith(own) and _CHILD.match(rest) is not None
         return is_below and not _NOT_IN_IDS.search(rest) and len(_CHILD.findall(rest)) == 1
 
-    def narrow(self, order: Order) -> Narrowed:
+    def narrow(self, agent: Mapping[str, Any], parent: Mapping[str, Any] | None = None) -> Narrowed:
         """The plan of a child; computed once, for whoever runs it."""
         folder = self._coordinator.get_capability("session.working_dir") or "."
         limits = replace(self._limits, may_delegate=self._may_delegate)
-        return narrowed(self._coordinator.config, order.config, limits, str(folder))
+        parent = self._coordinator.config if parent is None else parent
+        return narrowed(parent, agent, limits, str(folder))
+
+    def limits_of(self, child: Narrowed) -> dict[str, Any]:
+        """What bounds a child beside its plan; None is no bound."""
+        iterations = orchestrator_config(child.plan).get("max_iterations")
+        levels = max(0, self._max_depth - self.depth - 1)
+        return {"max_iterations": iterations, "timeout": self._timeout, "levels_below": levels}
 
     async def spawn(self, order: Order, session_id: str, child: Narrowed) -> Done:
         """Run a new child.
@@ -259,10 +266,15 @@ def _hook_inheritance(order: Order, child: Narrowed) -> dict[str, list[str]]:
 
 def _first_messages(config: Mapping[str, Any]) -> list[dict[str, Any]]:
     """What a child begins with: the agent's instruction, if it has one."""
+    text = instruction_of(config)
+    return [{"role": "system", "content": text}] if text else []
+
+
+def instruction_of(config: Mapping[str, Any]) -> str:
+    """What an agent is told about itself; empty if nothing."""
     system = config.get("system")
     nested = system.get("instruction") if isinstance(system, Mapping) else None
-    text = config.get("instruction") or nested
-    return [{"role": "system", "content": str(text)}] if text else []
+    return str(config.get("instruction") or nested or "")
 
 
 def _accepted(function: Callable[..., Any], extra: dict[str, Any]) -> dict[str, Any]:

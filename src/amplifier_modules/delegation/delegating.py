@@ -11,7 +11,13 @@ from amplifier_core.events import TOOL_ERROR
 from amplifier_core.models import ToolResult
 
 from amplifier_modules.delegation.calls import current_call
-from amplifier_modules.delegation.children import Children, DelegationError, Done, Order
+from amplifier_modules.delegation.children import (
+    Children,
+    DelegationError,
+    Done,
+    Order,
+    instruction_of,
+)
 from amplifier_modules.delegation.inputs import BadInput
 from amplifier_modules.delegation.narrowing import agents_of
 
@@ -54,7 +60,10 @@ class DelegatingTool(ABC):
         """Do what is asked for."""
 
     def agent_config(self, name: str) -> dict[str, Any]:
-        agents = self.agents
+        return self._agent_in(self.agents, name)
+
+    @staticmethod
+    def _agent_in(agents: dict[str, dict[str, Any]], name: str) -> dict[str, Any]:
         if name not in agents:
             known = ", ".join(map(repr, sorted(agents))) or "none"
             raise DelegationError(f"There is no agent {name!r}. Agents: {known}.")
@@ -66,10 +75,28 @@ class DelegatingTool(ABC):
         found = listed if isinstance(listed, list | tuple) else ()
         return [each for each in found if isinstance(each, Mapping)]
 
+    def explain_agent(self, name: str, plan: Mapping[str, Any]) -> dict[str, Any]:
+        """What the agent `name` would get from a session with this plan, before it is run.
+
+        Raises:
+            DelegationError: there is no such agent.
+        """
+        agent = self._agent_in(agents_of(plan), name)
+        child = self.children.narrow(agent, plan)
+        return {
+            "agent": name,
+            "tool": self.name,
+            "plan": child.plan,
+            "instruction": instruction_of(agent),
+            "provider_preferences": [dict(each) for each in self.preferences_of(agent)],
+            "limits": self.children.limits_of(child),
+            "left_out": child.left_out,
+        }
+
     async def spawn(self, order: Order, about: dict[str, Any]) -> Done:
         """Run a new child, and say when it begins and ends."""
         session_id = self.children.new_id(order.agent)
-        child = self.children.narrow(order)
+        child = self.children.narrow(order.config)
         about = {**self._ids(order.agent, session_id), **about}
         told = {**about, "left_out": child.left_out} if child.left_out else about
         await self.emit("agent_spawned", told)

@@ -54,6 +54,8 @@ class RemoteProvider(ABC, Generic[S]):
         self._client: Any = None
         self._client_loop: asyncio.AbstractEventLoop | None = None
         self._models: tuple[float, list[ModelInfo]] | None = None
+        self.is_unreachable = False
+        """Whether the vendor did not answer when it was last asked for its models."""
         self._told_repairs: set[tuple[str, str]] = set()
 
     # -- what a subclass has to say
@@ -151,7 +153,9 @@ class RemoteProvider(ABC, Generic[S]):
             if not isinstance(failure, ProviderUnavailableError | LLMTimeoutError):
                 raise failure from self.blame(None).cause(error)
             logger.warning("%s: the models cannot be listed now: %s", self.name, failure)
+            self.is_unreachable = True
             return self.known_models()
+        self.is_unreachable = False
         self._models = (time.monotonic() + _MODELS_ARE_FRESH_FOR, models)
         return list(models)
 
