@@ -15,6 +15,7 @@ from amplifier.settings.nodes import ConfigError, Node, Origin, entry_key, locat
 from amplifier.settings.places import FOLDER, SCOPES, Scope, home, settings_file
 from amplifier.settings.schema import check_settings
 from amplifier.settings.scopes import Layer, Settings, combined
+from amplifier.sources.cache import cache_folder
 from amplifier.sources.lock import NAME as LOCK
 from amplifier.sources.lock import Locked, read_lock
 from amplifier.sources.uris import SourceError, parse_source
@@ -50,14 +51,16 @@ def assemble(bundle: str | None, ground: Ground) -> Plan:
     if instruction:
         mounts["instruction"] = instruction
     inputs = {path: [_kind(path), found] for path, found in composer.inputs.items()}
-    inputs |= _module_folders(parts)
+    folders = _module_folders(parts)
+    inputs |= folders
     used = _used_locks(parts, locked)
+    used |= {path: {"hash": found} for path, (_, found) in folders.items()}
     if used:
         mounts["locked"] = used
     origins = _origins(parts)
     if composed.instruction_origin is not None:
         origins["instruction"] = str(composed.instruction_origin)
-    return Plan(composed.name, mounts, origins, inputs)
+    return Plan(composed.name, mounts, origins, inputs, composer.namespaces())
 
 
 # -- what there is --------------------------------------------------------------------
@@ -284,13 +287,17 @@ def _module_folders(parts: dict[str, Node]) -> dict[str, list[str]]:
             if node is None:
                 continue
             source = parse_source(plain(node))
-            written_at_home = Path(node.origin.file).is_relative_to(home())
-            if source.kind == "path" and not written_at_home:
+            if source.kind == "path" and not _is_own(Path(node.origin.file)):
                 try:
                     found[source.location] = ["tree", tree_hash(Path(source.location))]
                 except SourceError as error:
                     raise ConfigError(str(error), node.origin) from error
     return found
+
+
+def _is_own(file: Path) -> bool:
+    """Whether the user has written it; what was fetched lies at home, too."""
+    return file.is_relative_to(home()) and not file.is_relative_to(cache_folder())
 
 
 def _used_locks(parts: dict[str, Node], locked: Locked) -> dict[str, Any]:

@@ -22,7 +22,9 @@ from .names import Library
 
 DEEPEST_MENTION = 3
 DEEPEST_INCLUDE = 20
+MOST_BUNDLES = 200
 LARGEST_CONTEXT_FILE = 500_000
+MOST_CONTEXT = 2_000_000
 SECTIONS = ("session", "providers", "tools", "hooks")
 _TRIED = ("", ".yaml", ".yml", ".md", "/bundle.md", "/bundle.yaml")
 
@@ -49,6 +51,7 @@ class Composer:
         self._library = library
         self._project = project
         self._roots: dict[str, Path] = {}
+        self._count = 0
         #: Every file that had a part in it, with the hash of its content.
         self.inputs: dict[str, str] = {}
 
@@ -62,6 +65,10 @@ class Composer:
         for reference, origin, base in references:
             self._add(found, self._locate(reference, origin, base), ())
         return found
+
+    def namespaces(self) -> dict[str, str]:
+        """The folders of the bundles so far, by their names."""
+        return {name: str(folder) for name, folder in self._roots.items()}
 
     # -- files ------------------------------------------------------------------------
 
@@ -99,6 +106,10 @@ class Composer:
         if path in chain or len(chain) > DEEPEST_INCLUDE:
             names = " -> ".join(each.name for each in (*chain, path))
             message = f"It includes itself: {names}. Remove one of the includes."
+            raise ConfigError(message, Origin(str(path)))
+        self._count += 1
+        if self._count > MOST_BUNDLES:
+            message = f"More than {MOST_BUNDLES} bundles are included. Remove includes."
             raise ConfigError(message, Origin(str(path)))
         document = read_bundle(path, self.read(path) or b"")
         name, root = self._register(document)
@@ -157,12 +168,13 @@ class Composer:
     def _agent_file(self, reference: Node, base: Path, root: Path) -> Path:
         namespace, separator, name = reference.text.rpartition(":")
         own = self._roots.get(namespace, root) if separator else root
-        places = [own / "agents" / f"{name}.md", own / f"{name}.md", own / name]
+        pairs = [(own, f"agents/{name}.md"), (own, f"{name}.md"), (own, name)]
         if not separator:
-            places += [folder / "agents" / f"{name}.md" for folder in self._library.folders]
+            pairs += [(folder, f"agents/{name}.md") for folder in self._library.folders]
+        places = [self._inside(folder, below, reference.origin) for folder, below in pairs]
         for each in places:
             if each.is_file():
-                return self._inside(each.parent, each.name, reference.origin)
+                return each
         message = f"There is no agent {reference.text!r}: {str(places[0])!r} does not exist."
         raise ConfigError(f"{message} Correct the name.", reference.origin)
 
@@ -225,6 +237,9 @@ class Composer:
         else:
             data = self.read(path, LARGEST_CONTEXT_FILE) or b""
             text = decoded(data, str(path)).strip()
+        if sum(map(len, texts)) + len(text) > MOST_CONTEXT and text not in texts:
+            message = f"There are more than {MOST_CONTEXT:,} characters of context. Bring less."
+            raise ConfigError(message, origin)
         names = texts.setdefault(text, [])
         if name in names:
             return

@@ -39,6 +39,8 @@ class Plan:
     origins: dict[str, str]
     #: What it was made from: path -> [file, tree or listing; hash].
     inputs: dict[str, list[str]]
+    #: The folders of the bundles in it, by the names that mentions use.
+    namespaces: dict[str, str]
     notes: list[str] = field(default_factory=list)
 
     @property

@@ -76,7 +76,8 @@ def filled_in(mounts: dict[str, Any], plan: Plan) -> dict[str, Any]:
         key: [_entry(each, plan, f"{key}.{_name(each)}") for each in mounts.get(key, [])]
         for key in _LISTED
     }
-    return {**mounts, "bundle": plan.bundle, "session": session, **listed}
+    facts = {"bundle": plan.bundle, "namespaces": plan.namespaces}
+    return {**mounts, **facts, "session": session, **listed}
 
 
 def _name(entry: dict[str, Any]) -> str:

@@ -12,6 +12,7 @@ from amplifier_core import AmplifierSession
 from prompt_toolkit.patch_stdout import patch_stdout
 from rich.console import RenderableType
 
+from amplifier.bundles.attaching import with_files
 from amplifier.grants import Grant, Grants, UnreadableGrants
 from amplifier.secrets import masked
 from amplifier.sessions.live import RecordedSession
@@ -226,7 +227,7 @@ class Chat:
         token = self.session.coordinator.cancellation
         was_stopped = True
         try:
-            answer = await self.session.execute(text)
+            answer = await self.session.execute(self._with_files(text))
             self.follower.answer(answer)
             was_stopped = token.is_cancelled
             if was_stopped:
@@ -242,6 +243,12 @@ class Chat:
             self.state.turn_ends()
             self.changed()
         await self._go_on_with_queued(was_stopped)
+
+    def _with_files(self, text: str) -> str:
+        def tell(why: str) -> None:
+            self.show(drawing.note(why, "yellow"))
+
+        return with_files(text, text, self.session.config, tell)
 
     @staticmethod
     def _stopped(at_once: bool) -> str:

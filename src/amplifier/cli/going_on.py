@@ -107,6 +107,7 @@ def _chosen(limit: int) -> tuple[FileStore, str]:
 
 def go_on(found: tuple[FileStore, str], prompt: str | None, options: dict[str, Any]) -> None:
     """One more turn; without a prompt, the end of a turn that was cut off, or a chat."""
+    from amplifier.bundles.attaching import with_files
     from amplifier.output import note
     from amplifier.sessions.sentences import GO_ON
     from amplifier.turns import run_turn
@@ -131,4 +132,5 @@ def go_on(found: tuple[FileStore, str], prompt: str | None, options: dict[str, A
 
         plan, recording, budget, partial = ready
         sys.exit(run_chat(plan, allow_partial=partial, recording=recording, budget=budget))
-    sys.exit(run_turn(ready, text or GO_ON, view or view_for(format)))
+    text = with_files(text or GO_ON, prompt, ready.plan)
+    sys.exit(run_turn(ready, text, view or view_for(format)))

@@ -38,6 +38,8 @@ def run(context: click.Context, /, prompt: str | None, mode: str, **options: Any
       git diff | amplifier run "Review this change."
       amplifier run --output-format json "Hello" | jq -r .response
 
+    A mention such as `@src/main.py` adds that file to the prompt.
+
     What is piped in is added to PROMPT; without PROMPT, it is the prompt. The answer goes to
     stdout and everything else to stderr.
 
@@ -57,6 +59,7 @@ def run(context: click.Context, /, prompt: str | None, mode: str, **options: Any
         raise no_prompt("amplifier run")
     try:
         # Late: the kernel and asyncio would slow down every `--help`.
+        from amplifier.bundles.attaching import with_files
         from amplifier.turns import run_turn
         from amplifier.views import view_for
 
@@ -66,7 +69,7 @@ def run(context: click.Context, /, prompt: str | None, mode: str, **options: Any
         except NotPrepared as error:
             view.failed(str(error))
             sys.exit(FAILED)
-        sys.exit(run_turn(ready, text, view))
+        sys.exit(run_turn(ready, with_files(text, prompt, ready.plan), view))
     except KeyboardInterrupt:
         sys.exit(INTERRUPTED)
 

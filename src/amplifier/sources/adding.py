@@ -152,7 +152,8 @@ def check_health(folder: Path) -> None:
     program = "import sys; from amplifier_core.cli import main; sys.exit(main(sys.argv[1:]))"
     try:
         done = subprocess.run(
-            [sys.executable, "-B", "-c", program, "validate", "--json", str(folder)],
+            # -P: what lies in the folder where the user happens to be is not imported.
+            [sys.executable, "-P", "-B", "-c", program, "validate", "--json", str(folder)],
             stdin=subprocess.DEVNULL,
             capture_output=True,
             timeout=LONGEST_TRIAL,

@@ -69,6 +69,30 @@ def _keep(content: Path, hash: str) -> None:
         content.rename(target)
 
 
+def copied(folder: Path, hash: str) -> Path:
+    """A folder with exactly this content, taken from `folder`, where it may change meanwhile.
+
+    Raises:
+        SourceError: that has another content.
+    """
+    target = folder_of(hash)
+    if target.is_dir() and tree_hash(target) == hash:
+        return target
+    cache_folder().mkdir(parents=True, exist_ok=True)
+    work = Path(tempfile.mkdtemp(prefix=".fetching-", dir=cache_folder()))
+    try:
+        content = work / "content"
+        shutil.copytree(folder, content, symlinks=True, ignore=shutil.ignore_patterns(*LEFT_OUT))
+        if tree_hash(content) != hash:
+            raise SourceError(f"{str(folder)!r} has changed since it was looked at. Start again.")
+        _keep(content, hash)
+    except (OSError, shutil.Error) as error:
+        raise SourceError(f"{str(folder)!r} cannot be copied: {error}.") from error
+    finally:
+        shutil.rmtree(work, ignore_errors=True)
+    return target
+
+
 def verified(hash: str, uri: str) -> Path:
     """The folder with exactly this content.
 

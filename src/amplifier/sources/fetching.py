@@ -8,6 +8,7 @@ import signal
 import stat
 import subprocess
 import zipfile
+import zlib
 from pathlib import Path, PurePosixPath
 from urllib.parse import unquote, urlsplit
 
@@ -18,6 +19,10 @@ LIMIT_VARIABLE = "AMPLIFIER_GIT_CLONE_TIMEOUT_S"
 LONGEST_FETCH = 300.0
 LARGEST_ARCHIVE = 100_000_000
 _CHUNK = 1 << 16
+_BAD_ARCHIVE = (
+    zipfile.BadZipFile, NotImplementedError, RuntimeError, EOFError, OSError, ValueError,
+    zlib.error,
+)  # fmt: skip
 # No hooks, no links, no helper programs, no transport that runs a command.
 _SAFE = (
     "core.hooksPath=/dev/null", "core.symlinks=false", "core.fsmonitor=false",
@@ -110,8 +115,8 @@ def _unpack(source: Source, folder: Path) -> None:
     try:
         _download(source, archive)
         _extract(source, archive, folder)
-    except (zipfile.BadZipFile, NotImplementedError, RuntimeError, EOFError) as error:
-        raise SourceError(f"{source.uri!r} is no usable zip archive: {error}.") from error
+    except _BAD_ARCHIVE as error:
+        raise SourceError(f"{source.uri!r} cannot be unpacked: {error}.") from error
     finally:
         archive.unlink(missing_ok=True)
 
@@ -179,6 +184,8 @@ def _extract(source: Source, archive: Path, folder: Path) -> None:
 def _target(info: zipfile.ZipInfo, folder: Path) -> Path:
     name = info.filename
     path = PurePosixPath(name)
+    if info.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
+        raise SourceError(f"{name!r} is packed in an unusual way. Use an ordinary zip archive.")
     is_elsewhere = path.is_absolute() or ".." in path.parts or "\\" in name or ":" in name
     if is_elsewhere or not path.parts or stat.S_ISLNK(info.external_attr >> 16):
         raise SourceError(f"The archive has {name!r}, which leads out of it. Do not use it.")

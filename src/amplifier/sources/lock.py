@@ -34,7 +34,7 @@ def read_lock(file: Path) -> Locked:
         if found["version"] != VERSION:
             raise ValueError(f"version {found['version']!r} is not known")
         return {str(uri): _entry(each) for uri, each in found["sources"].items()}
-    except (ValueError, TypeError, KeyError, AttributeError) as error:
+    except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
         message = f"It is no lock file: {error}. Restore it, or remove it and add sources again."
         raise ConfigError(message, Origin(str(file))) from error
 

@@ -86,7 +86,8 @@ class ModuleResolver:
             path = Path(source.location)
             if not path.is_dir():
                 raise SourceError(f"There is no folder {source.location!r}. Correct its source.")
-            return path
+            known = self._locked.get(source.uri)
+            return cache.copied(path, known["hash"]) if known is not None else path
         if source.kind == "package":
             return _package_folder(module_id, source.location)
         entry = self._locked.get(source.uri)

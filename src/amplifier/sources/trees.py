@@ -12,7 +12,7 @@ from .uris import SourceError
 
 MOST_FILES = 20_000
 MOST_BYTES = 200_000_000
-# Made by tools, and nothing that is loaded: compiled files are checked by Python itself.
+# Made by tools. None of it is in a content that is loaded: compiled files could say anything.
 LEFT_OUT = {
     ".git", "__pycache__", ".venv", ".mypy_cache", ".pytest_cache", ".ruff_cache", ".hypothesis",
 }  # fmt: skip
@@ -42,7 +42,7 @@ def tree_hash(folder: Path) -> str:
 def _files(folder: Path) -> Iterator[tuple[str, Path, os.stat_result]]:
     for root, folders, names in os.walk(folder, onerror=_refuse):
         folders[:] = sorted(each for each in folders if each not in LEFT_OUT)
-        for name in [*sorted(names), *folders]:
+        for name in [*sorted(each for each in names if each not in LEFT_OUT), *folders]:
             path = Path(root, name)
             status = path.lstat()
             if stat.S_ISDIR(status.st_mode):

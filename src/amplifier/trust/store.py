@@ -41,7 +41,7 @@ def trusted() -> dict[str, dict[str, Any]]:
         if found["version"] != VERSION:
             raise ValueError(f"version {found['version']!r} is not known")
         return {str(key): dict(value) for key, value in found["trusted"].items()}
-    except (ValueError, TypeError, KeyError, AttributeError) as error:
+    except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
         message = f"It is no list of what you trust: {error}. Remove it, and trust again."
         raise ConfigError(message, Origin(str(store_file()))) from error
 
