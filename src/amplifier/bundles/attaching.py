@@ -61,7 +61,7 @@ def _place(name: str, namespaces: Mapping[str, str]) -> Path:
         root = Path.home()
         path = root / name.removeprefix("~/")
     elif separator:
-        folders = {"user": home(), "project": root / FOLDER, **namespaces}
+        folders = {"user": str(home()), "project": str(root / FOLDER), **namespaces}
         if namespace not in folders:
             raise NotAttached(f"no bundle of this session is named {namespace!r}")
         root = Path(folders[namespace])
