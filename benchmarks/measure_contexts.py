@@ -51,17 +51,21 @@ async def median_ms(prepare: Callable[[], Awaitable[Callable[[], Awaitable[Any]]
 
 
 async def adding() -> dict[str, float]:
-    """Milliseconds to add 2,000 messages one by one, and half as many."""
+    """Milliseconds to add 2,000 messages one by one and to ask for them, and half as many.
+
+    A context may leave to the next request what is to be done with a new message.
+    """
 
     async def ms(count: int) -> float:
         messages = conversation(count)
 
         async def prepare() -> Callable[[], Awaitable[None]]:
-            context = await filled(0)
+            context = await filled(0, max_tokens=HUGE)
 
             async def add() -> None:
                 for message in messages:
                     await context.add_message(message)
+                assert len(await context.get_messages_for_request()) == count
 
             return add
 

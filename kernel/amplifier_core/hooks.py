@@ -99,9 +99,7 @@ class HookRegistry:
     # -- who listens ------------------------------------------------------------------
 
     @overload
-    def register(
-        self, event: Events, handler: Handler, *args: Any, **options: Any
-    ) -> Unregister: ...
+    def register(self, event: Events, handler: Handler, *args: Any, **more: Any) -> Unregister: ...
 
     @overload
     def register(
@@ -195,6 +193,18 @@ class HookRegistry:
                 self._chains.pop(event, None)
 
     # -- emitting ---------------------------------------------------------------------
+
+    def unheard(self, event: str, data: Any = None) -> bool:
+        """Whether nobody listens to `event`, so that there is no need to emit it.
+
+        For those who emit all day long: they need not put the data together. If it is so,
+        the event counts as emitted; what the session counts by is taken from `data`.
+        """
+        if event in self._chains or self._for_any or event in CORRELATED_EVENTS:
+            return False
+        if event in COUNTED_EVENTS and self._tap is not None:
+            self._tap(event, data)
+        return True
 
     def emit(self, event: str, data: Any) -> Coroutine[Any, Any, HookResult]:
         """Run the listeners of `event` in order and combine their answers.

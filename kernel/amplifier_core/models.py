@@ -219,13 +219,8 @@ def _fill(result: HookResult, action: str, data: Any, fields_set: set[str]) -> N
 
 def _continue_with(data: dict[str, Any] | None) -> HookResult:
     """`HookResult(action="continue", data=data)` that holds `data` itself; events end in it."""
-    values = _DEFAULTS.copy()
-    values["data"], values["context_injections"], values["user_messages"] = data, [], []
     result = object.__new__(HookResult)
-    _set_values(result, values)
-    _set_fields_set(result, {"action", "data"})
-    _set_extra(result, None)
-    _set_private(result, None)
+    _fill(result, "continue", data, {"action", "data"})
     return result
 
 

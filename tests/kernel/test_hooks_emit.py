@@ -54,6 +54,22 @@ async def test_without_handlers_data_that_is_no_dict_becomes_an_empty_one(data: 
     assert (await HookRegistry().emit("e", data)).data == {}
 
 
+@pytest.mark.parametrize("listened_to", ["e", "*"])
+async def test_an_event_is_unheard_until_somebody_listens(listened_to: str) -> None:
+    hooks = HookRegistry()
+    assert hooks.unheard("e")
+
+    stop = hooks.register(listened_to, noting([], "it"))
+    assert not hooks.unheard("e")
+
+    stop()
+    assert hooks.unheard("e")
+
+
+async def test_events_of_a_model_call_have_to_be_emitted_in_any_case() -> None:
+    assert not HookRegistry().unheard("llm:request")
+
+
 async def test_a_model_comes_back_dumped_whether_or_not_anybody_listens() -> None:
     assert (await HookRegistry().emit("e", Payload())).data == {"number": 1, "inner": {}}
 

@@ -52,6 +52,28 @@ async def test_every_prompt_answer_and_tool_result_is_a_message() -> None:
     assert session.status.last_activity is not None
 
 
+@pytest.mark.parametrize("payload", [{"usage": USAGE}, {"result": {"success": False}}, None])
+async def test_what_nobody_hears_is_counted_as_if_it_were_emitted(payload: Any) -> None:
+    emitted, unheard = _session(), _session()
+
+    for event in COUNTED:
+        await _emit(emitted, event, payload)
+        assert unheard.coordinator.hooks.unheard(event, payload)
+
+    assert (_tools(unheard), _tokens(unheard)) == (_tools(emitted), _tokens(emitted))
+    assert unheard.status.total_messages == len(COUNTED)
+
+
+async def test_what_somebody_hears_is_counted_once() -> None:
+    session = _session()
+    session.coordinator.hooks.register("tool:post", lambda *_: None)
+
+    assert not session.coordinator.hooks.unheard("tool:post", {})
+    await _emit(session, "tool:post", {})
+
+    assert session.status.total_messages == 1
+
+
 @pytest.mark.parametrize("event", ["tool:pre", "provider:request", "session:start", "my:event"])
 async def test_other_events_are_not_counted(event: str) -> None:
     session = _session()

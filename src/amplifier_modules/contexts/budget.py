@@ -24,8 +24,11 @@ async def find_budget(options: SimpleOptions, provider: Any, fallback: Callable[
     them may know nothing.
     """
     share = options.output_reserve_fraction
-    asks = (getattr(provider, "get_model_info", None), getattr(provider, "get_info", None))
-    for ask in (*asks, fallback):
+    for ask in (
+        getattr(provider, "get_model_info", None),
+        getattr(provider, "get_info", None),
+        fallback,
+    ):
         if ask is None:
             continue
         try:
@@ -37,26 +40,32 @@ async def find_budget(options: SimpleOptions, provider: Any, fallback: Callable[
             # A provider that cannot tell its window can still answer.
             logger.debug("context.window_unknown", exc_info=True)
             continue
-        found = _left_by(answer, share)
+        fields = _reader(answer)
+        found = _left_by(fields, share)
         if found is None:
-            found = _left_by(_field(answer, "defaults"), share)
+            found = _left_by(_reader(fields("defaults")), share)
         if found is not None:
             return min(found, options.max_tokens) if options.has_own_limit else found
     return options.max_tokens
 
 
-def _left_by(limits: Any, output_share: float) -> int | None:
-    window = _field(limits, "context_window")
+def _left_by(limits: Callable[[str], Any], output_share: float) -> int | None:
+    window = limits("context_window")
     if not isinstance(window, int) or window <= 0:
         return None
-    output = _field(limits, "max_output_tokens")
-    reserved = int(output_share * output) if isinstance(output, int) else 0
+    output = limits("max_output_tokens")
+    left = window - SAFETY_TOKENS
+    if isinstance(output, int):
+        left -= int(output_share * output)
     # The margins are made for large windows; a small one must not be all margin.
-    return max(window - reserved - SAFETY_TOKENS, window // 4)
+    return left if left > window // 4 else window // 4
 
 
-def _field(of: Any, name: str) -> Any:
+def _reader(of: Any) -> Callable[[str], Any]:
+    """A function that gets a field of `of`, or None."""
+    if isinstance(of, dict):
+        return of.get
     if isinstance(of, BaseModel):
         # A model looks for absent attributes the slow way.
-        return of.__dict__.get(name)
-    return of.get(name) if isinstance(of, dict) else getattr(of, name, None)
+        return of.__dict__.get
+    return lambda name: getattr(of, name, None)

@@ -9,9 +9,11 @@ from typing import Any
 from amplifier_core.message_models import Message
 from pydantic import ValidationError
 
-from amplifier_modules.contexts.glance import at_a_glance
-
 _ROLES = ("system", "developer", "user", "assistant", "function", "tool")
+_FIELDS = {"role", "content", "tool_calls", "tool_call_id", "name", "metadata"}
+
+NOTICE_SOURCE = "context-compaction"
+_INJECTORS = ("hook", NOTICE_SOURCE)
 
 logger = logging.getLogger(__name__)
 
@@ -25,6 +27,43 @@ def metadata_of(message: dict[str, Any]) -> dict[str, Any]:
 def listed(value: Any) -> list[dict[str, Any]]:
     """The dicts of a list; nothing if it is none."""
     return [each for each in value if isinstance(each, dict)] if isinstance(value, list) else []
+
+
+def is_injected(message: dict[str, Any]) -> bool:
+    """Whether a hook or the context put it in, and neither the user nor the model."""
+    return metadata_of(message).get("source") in _INJECTORS
+
+
+def is_static_prompt(message: dict[str, Any]) -> bool:
+    """Whether a system prompt factory takes its place."""
+    is_system = message.get("role") == "system" and not is_injected(message)
+    return is_system and not metadata_of(message).get("pinned")
+
+
+def calls_in(message: dict[str, Any]) -> tuple[str, ...]:
+    """Ids of the tool calls that an assistant's message makes."""
+    if message.get("role") != "assistant":
+        return ()
+    calls, content = message.get("tool_calls"), message.get("content")
+    ids = tuple([str(call.get("id")) for call in listed(calls)]) if calls else ()
+    if isinstance(content, list):
+        return (*ids, *_ids_in(content, "tool_call", "id"))
+    return ids
+
+
+def answers_in(message: dict[str, Any]) -> tuple[str, ...]:
+    """Ids of the tool calls that a message answers; the assistant's answer none."""
+    if message.get("role") == "assistant":
+        return ()
+    answered, content = message.get("tool_call_id"), message.get("content")
+    ids = (str(answered),) if answered else ()
+    if isinstance(content, list):
+        return (*ids, *_ids_in(content, "tool_result", "tool_call_id"))
+    return ids
+
+
+def _ids_in(content: list[Any], kind: str, field: str) -> list[str]:
+    return [str(block.get(field)) for block in listed(content) if block.get("type") == kind]
 
 
 def text_of(content: Any) -> str:
@@ -53,22 +92,20 @@ def to_message(message: dict[str, Any]) -> Message:
     `tool_calls` stays beside them, as public loops leave it. What cannot be validated
     becomes plain text, with a warning.
     """
-    ready = at_a_glance(message)
-    if ready is not None:
-        return ready
-    fields = {key: value for key, value in message.items() if key[:1] != "_"}
-    calls = _call_blocks(message) if "tool_calls" in message else []
-    content = fields.get("content")
-    if content is None or isinstance(content, str | list):
-        fields["content"] = _with_calls(content, calls)
-    else:
-        fields["content"] = text_of(content)
+    fields, content = message, message.get("content")
+    calls = _call_blocks(message["tool_calls"]) if "tool_calls" in message else []
+    if not message.keys() <= _FIELDS:
+        fields = {key: value for key, value in message.items() if key[:1] != "_"}
+    if calls or not isinstance(content, str):
+        fields = {**fields, "content": _with_calls(content, calls)}
     try:
-        return Message.model_validate(fields)
+        # As `Message.model_validate`, without asking how: it is done for every message.
+        sent: Message = Message.__pydantic_validator__.validate_python(fields)
     except ValidationError as error:
         what = "; ".join(f"{each['loc'][0]}: {each['msg']}" for each in error.errors()[:3])
         logger.warning("A %r message is sent as plain text: %s", message.get("role"), what)
         return _as_plain_text(message, calls)
+    return sent
 
 
 def _as_plain_text(message: dict[str, Any], calls: list[dict[str, Any]]) -> Message:
@@ -81,16 +118,18 @@ def _as_plain_text(message: dict[str, Any], calls: list[dict[str, Any]]) -> Mess
     return Message.model_validate(fields)
 
 
-def _with_calls(content: str | list[Any] | None, calls: list[dict[str, Any]]) -> str | list[Any]:
-    if isinstance(content, list):
-        present = {b.get("id") for b in listed(content) if b.get("type") == "tool_call"}
-        return [*content, *(call for call in calls if call["id"] not in present)]
-    if not calls:
-        return content or ""
-    return [{"type": "text", "text": content}, *calls] if content else list(calls)
+def _with_calls(content: Any, calls: list[dict[str, Any]]) -> str | list[Any]:
+    if isinstance(content, str) or content is None:
+        if not calls:
+            return content or ""
+        return [{"type": "text", "text": content}, *calls] if content else calls
+    if not isinstance(content, list):
+        return text_of(content)
+    present = {b.get("id") for b in listed(content) if b.get("type") == "tool_call"}
+    return [*content, *(call for call in calls if call["id"] not in present)]
 
 
-def _call_blocks(message: dict[str, Any]) -> list[dict[str, Any]]:
+def _call_blocks(calls: Any) -> list[dict[str, Any]]:
     return [
         {
             "type": "tool_call",
@@ -98,7 +137,8 @@ def _call_blocks(message: dict[str, Any]) -> list[dict[str, Any]]:
             "name": str(call.get("tool") or call.get("name") or "unknown"),
             "input": _arguments(call.get("arguments")),
         }
-        for call in listed(message.get("tool_calls"))
+        for call in (calls if isinstance(calls, list) else ())
+        if isinstance(call, dict)
     ]
 
 
@@ -113,4 +153,7 @@ def _arguments(given: Any) -> dict[str, Any]:
         return {}
     if not isinstance(given, dict):
         return {"arguments": given}
-    return {str(key): value for key, value in given.items()}
+    for key in given:
+        if not isinstance(key, str):
+            return {str(key): value for key, value in given.items()}
+    return given

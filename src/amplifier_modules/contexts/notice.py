@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Literal
 
-from amplifier_modules.contexts.entries import NOTICE_SOURCE, Entry
+from amplifier_modules.contexts.messages import NOTICE_SOURCE
 
 Verbosity = Literal["minimal", "normal", "verbose"]
 
@@ -17,17 +17,16 @@ _ADVICE = (
 )
 
 
-def notice(shown: Sequence[Entry], removed: int, verbosity: Verbosity) -> Entry:
+def notice(shown: Sequence[dict[str, Any]], removed: int, verbosity: Verbosity) -> dict[str, Any]:
     """A reminder for the tail of the view; a user message, so that no provider moves it."""
-    message: dict[str, Any] = {
+    return {
         "role": "user",
         "content": _FRAME.format(source=NOTICE_SOURCE, text=_text(shown, removed, verbosity)),
         "metadata": {"source": NOTICE_SOURCE, "ephemeral": True},
     }
-    return Entry(message)
 
 
-def _text(shown: Sequence[Entry], removed: int, verbosity: Verbosity) -> str:
+def _text(shown: Sequence[dict[str, Any]], removed: int, verbosity: Verbosity) -> str:
     if verbosity == "minimal":
         return _MINIMAL
     losses = (
@@ -40,5 +39,5 @@ def _text(shown: Sequence[Entry], removed: int, verbosity: Verbosity) -> str:
     return text if verbosity == "normal" else f"{text}\n{_ADVICE}"
 
 
-def _marked(shown: Sequence[Entry], flag: str) -> int:
-    return sum(1 for entry in shown if entry.message.get(flag))
+def _marked(shown: Sequence[dict[str, Any]], flag: str) -> int:
+    return sum(1 for message in shown if message.get(flag))

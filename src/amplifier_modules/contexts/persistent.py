@@ -12,9 +12,9 @@ from typing import Any
 from amplifier_core import ModuleCoordinator
 from amplifier_core.llm_errors import ContextLengthError
 
-from amplifier_modules.contexts.entries import Entry
 from amplifier_modules.contexts.options import PersistentOptions
 from amplifier_modules.contexts.simple import SimpleContext
+from amplifier_modules.contexts.tokens import estimate_tokens
 from amplifier_modules.contexts.transcript import Transcript
 
 __amplifier_module_type__ = "context"
@@ -57,13 +57,13 @@ class PersistentContext(SimpleContext):
         """
         loaded = self._transcript.load()
         if loaded:
-            self._replace(self._admitted(message) for message in loaded)
+            self._replace([self._admitted(message) for message in loaded])
             self._has_loaded = True
             return
-        memories = [(name, entry) for name in self._memory_files if (entry := self._memory(name))]
+        memories = [(name, memory) for name in self._memory_files if (memory := self._memory(name))]
         self._refuse_too_many(memories)
-        for _, entry in memories:
-            self._keep(entry)
+        for _, memory in memories:
+            self._keep(memory)
 
     def close(self) -> None:
         self._transcript.close()
@@ -78,21 +78,21 @@ class PersistentContext(SimpleContext):
         if self._has_loaded:
             logger.info("The conversation was resumed from %s; not replaced", self._transcript.path)
             return
-        entries = [self._admitted(message) for message in messages]
-        self._transcript.replace(entry.message for entry in entries)
-        self._replace(entries)
+        admitted = [self._admitted(message) for message in messages]
+        self._transcript.replace(admitted)
+        self._replace(admitted)
 
     async def clear(self) -> None:
         """Forget everything, in the file as well."""
         self._transcript.replace(())
         self._has_loaded = False
-        self._replace(())
+        self._replace([])
 
-    def _keep(self, entry: Entry) -> None:
-        self._transcript.append(entry.message)
-        self._store(entry)
+    def _keep(self, message: dict[str, Any]) -> None:
+        self._transcript.append(message)
+        self._history.append(message)
 
-    def _memory(self, name: str) -> Entry | None:
+    def _memory(self, name: str) -> dict[str, Any] | None:
         path = self._path(name)
         try:
             text = path.read_text(encoding="utf-8")
@@ -104,10 +104,11 @@ class PersistentContext(SimpleContext):
         metadata = {"source": "memory", "path": str(path), "pinned": True}
         return self._admitted({"role": "system", "content": content, "metadata": metadata})
 
-    def _refuse_too_many(self, memories: list[tuple[str, Entry]]) -> None:
-        total = sum(entry.tokens for _, entry in memories)
+    def _refuse_too_many(self, memories: list[tuple[str, dict[str, Any]]]) -> None:
+        tokens = [(name, estimate_tokens(memory)) for name, memory in memories]
+        total = sum(count for _, count in tokens)
         if total > self._max_tokens:
-            each = ", ".join(f"{name}: {entry.tokens}" for name, entry in memories)
+            each = ", ".join(f"{name}: {count}" for name, count in tokens)
             raise ContextLengthError(
                 f"The memory files take about {total} tokens and {self._max_tokens} fit "
                 f"({each}). Shorten or drop some of `memory_files`."

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import logging
-from collections.abc import Awaitable, Callable, Generator, Iterable
+from collections.abc import Awaitable, Callable, Generator
 from datetime import UTC, datetime
 from functools import lru_cache
 from pathlib import Path
@@ -17,11 +17,11 @@ from amplifier_core.message_models import Message
 
 from amplifier_modules.contexts.budget import find_budget
 from amplifier_modules.contexts.compaction import Outcome, Protection, compact
-from amplifier_modules.contexts.entries import Entry
+from amplifier_modules.contexts.entries import entries_of
 from amplifier_modules.contexts.notice import notice
 from amplifier_modules.contexts.options import SimpleOptions
 from amplifier_modules.contexts.spill import Spill
-from amplifier_modules.contexts.tokens import Meter
+from amplifier_modules.contexts.tokens import Meter, estimate_tokens
 from amplifier_modules.contexts.view import View
 
 __amplifier_module_type__ = "context"
@@ -50,16 +50,20 @@ class SimpleContext:
     def __init__(self, coordinator: ModuleCoordinator, options: SimpleOptions) -> None:
         self._coordinator = coordinator
         self._options = options
-        self._log: list[Entry] = []
         self._history: list[dict[str, Any]] = []
         self._view = View()
+        self._looked_at = 0
+        """How much of the history the view has taken in: it does at the next request."""
         self._protection = Protection(
             options.protected_recent, options.protected_tool_results, options.truncate_chars
         )
         self._meter = Meter()
         self._spill = Spill(options.max_tool_result_bytes, self._spill_folder)
+        # A character has four bytes at most.
+        self._surely_short = options.max_tool_result_bytes // 4
         self._factory: PromptFactory | None = None
-        self._prompt: Entry | None = None
+        self._prompt: dict[str, Any] | None = None
+        self._prompt_tokens = 0
         self._last_budget = options.max_tokens
         self._notice_reserve = (
             options.compaction_notice_token_reserve * options.compaction_notice_enabled
@@ -81,7 +85,7 @@ class SimpleContext:
 
     async def add_message(self, message: dict[str, Any]) -> None:
         """Append to the history. A tool result that is far too long is cut; see `Spill`."""
-        self._store(self._admitted(message))
+        self._history.append(self._admitted(message))
 
     async def get_messages(self) -> list[dict[str, Any]]:
         """The whole history, in a new list."""
@@ -94,34 +98,37 @@ class SimpleContext:
 
     async def set_messages(self, messages: list[dict[str, Any]]) -> None:
         """Replace the history, to resume a session."""
-        self._replace(self._admitted(message) for message in messages)
+        self._replace([self._admitted(message) for message in messages])
 
     async def clear(self) -> None:
         """Forget everything."""
-        self._replace(())
+        self._replace([])
 
-    def _admitted(self, message: Any) -> Entry:
+    def _admitted(self, message: Any) -> dict[str, Any]:
+        """The message as the history keeps it."""
         fields = message if isinstance(message, dict) else _dumped(message)
-        admitted = {**fields, "metadata": _with_timestamp(fields.get("metadata"))}
-        content = fields.get("content")
+        metadata, content = fields.get("metadata"), fields.get("content")
+        stamped = {"timestamp": _now()} if metadata is None else _with_timestamp(metadata)
+        admitted = {**fields, "metadata": stamped}
+        if isinstance(content, str) and len(content) <= self._surely_short:
+            return admitted
         if isinstance(content, list):
             admitted["content"] = [_plain(block) for block in content]
-        if fields.get("role") in ("tool", "function"):
-            admitted = self._spill.capped(admitted)
-        return Entry(admitted)
+        is_result = fields.get("role") in ("tool", "function")
+        return self._spill.capped(admitted) if is_result else admitted
 
-    def _store(self, entry: Entry) -> None:
-        self._log.append(entry)
-        self._history.append(entry.message)
-        self._view.append(entry)
-
-    def _replace(self, entries: Iterable[Entry]) -> None:
-        self._log = list(entries)
-        self._history = [entry.message for entry in self._log]
+    def _replace(self, messages: list[dict[str, Any]]) -> None:
+        self._history = messages
         self._show_everything()
 
     def _show_everything(self) -> None:
-        self._view = View(self._log, has_prompt_factory=self._factory is not None)
+        self._view = View(has_prompt_factory=self._factory is not None)
+        self._looked_at = 0
+
+    def _look_at_new_messages(self) -> None:
+        for message in self._history[self._looked_at :]:
+            self._view.append(message)
+        self._looked_at = len(self._history)
 
     def _spill_folder(self) -> Path | None:
         if self._options.spill_dir is not None:
@@ -162,7 +169,7 @@ class SimpleContext:
         """
         had_factory, self._factory = self._factory is not None, factory
         if had_factory != (factory is not None):
-            self._prompt = None
+            self._set_prompt(None)
             self._show_everything()
         return _Done()
 
@@ -174,10 +181,13 @@ class SimpleContext:
         self._last_budget = token_budget
         if 0 < self._view.compacted_at * WORTH_STARTING_OVER <= token_budget:
             self._show_everything()
-        if self._is_compaction_due(token_budget):
+        self._look_at_new_messages()
+        estimate = self._estimate
+        if self._is_compaction_due(token_budget, estimate):
             await self._compact(token_budget, self._goal(self._limit(token_budget)))
             self._check_that_it_fits(token_budget)
-        self._meter.sent(self._estimate)
+            estimate = self._estimate
+        self._meter.sent(estimate)
 
     def _model_info(self) -> Any:
         return self._coordinator.get_capability("provider.model_info")
@@ -187,9 +197,13 @@ class SimpleContext:
         if inspect.isawaitable(text):
             text = await text
         if not text:
-            self._prompt = None
-        elif self._prompt is None or self._prompt.message["content"] != text:
-            self._prompt = Entry({"role": "system", "content": str(text)})
+            self._set_prompt(None)
+        elif self._prompt is None or self._prompt["content"] != text:
+            self._set_prompt({"role": "system", "content": str(text)})
+
+    def _set_prompt(self, prompt: dict[str, Any] | None) -> None:
+        self._prompt = prompt
+        self._prompt_tokens = 0 if prompt is None else estimate_tokens(prompt)
 
     async def _on_response(self, _event: str, data: dict[str, Any]) -> HookResult:
         usage = data.get("usage")
@@ -203,7 +217,8 @@ class SimpleContext:
 
     async def should_compact(self) -> bool:
         """Whether the next request with the budget of the last one would be shortened."""
-        return self._is_compaction_due(self._last_budget)
+        self._look_at_new_messages()
+        return self._is_compaction_due(self._last_budget, self._estimate)
 
     async def compact(self) -> None:
         """Shorten the view for requests now; the history stays.
@@ -211,14 +226,14 @@ class SimpleContext:
         It comes down to the target share of the budget, or of its own size if it is below
         the budget: a caller whose request was refused as too long gets a shorter one.
         """
+        self._look_at_new_messages()
         budget = self._last_budget
         size = min(self._limit(budget), self._meter.measure(self._estimate))
         await self._compact(budget, self._goal(size))
 
     @property
     def _estimate(self) -> int:
-        shown = self._view.tokens
-        return shown if self._prompt is None else shown + self._prompt.tokens
+        return self._view.tokens + self._prompt_tokens
 
     def _limit(self, budget: int) -> int:
         """The budget without what is set aside for the notice."""
@@ -228,9 +243,8 @@ class SimpleContext:
     def _goal(self, size: int) -> int:
         return int(size * self._options.target_usage)
 
-    def _is_compaction_due(self, budget: int) -> bool:
-        estimate, limit = self._estimate, self._limit(budget)
-        used = self._meter.measure(estimate)
+    def _is_compaction_due(self, budget: int, estimate: int) -> bool:
+        used, limit = self._meter.measure(estimate), self._limit(budget)
         if used > budget:
             return True
         if used < limit * self._options.compact_threshold:
@@ -255,9 +269,9 @@ class SimpleContext:
         view, room = self._view, self._meter.room
         elsewhere = self._estimate - view.tokens + view.waiting_tokens
         target, limit = room(goal) - elsewhere, room(self._limit(budget)) - elsewhere
-        outcome = compact(view.entries, self._protection, target, limit)
+        outcome = compact(entries_of(view.shown), self._protection, target, limit)
         if outcome.level and outcome.tokens + elsewhere <= room(budget):
-            view.replace(outcome.entries)
+            view.replace([entry.message for entry in outcome.entries], outcome.tokens)
             view.removed += outcome.removed
             view.compacted_at = budget
             self._add_notice(outcome.level, budget)
@@ -270,9 +284,9 @@ class SimpleContext:
         options, view = self._options, self._view
         if not options.compaction_notice_enabled or level < options.compaction_notice_min_level:
             return
-        entry = notice(view.entries, view.removed, options.compaction_notice_verbosity)
-        if self._meter.measure(self._estimate + entry.tokens) <= budget:
-            view.append(entry)
+        message = notice(view.shown, view.removed, options.compaction_notice_verbosity)
+        if self._meter.measure(self._estimate + estimate_tokens(message)) <= budget:
+            view.append(message)
 
     def _check_that_it_fits(self, budget: int) -> None:
         if self._meter.measure(self._estimate) > budget:
@@ -290,7 +304,7 @@ class SimpleContext:
 
     def _statistics(self, before: dict[str, int], outcome: Outcome) -> dict[str, Any]:
         after = self._counts()
-        system = [entry for entry in self._view.entries if entry.role == "system"]
+        system = [message for message in self._view.shown if message.get("role") == "system"]
         return {
             "before_tokens": before["token_count"],
             "after_tokens": after["token_count"],
@@ -323,8 +337,6 @@ def _dumped(message: Any) -> dict[str, Any]:
 
 def _with_timestamp(metadata: Any) -> Any:
     """When the message came, unless it says so itself. Metadata of odd types is left alone."""
-    if metadata is None:
-        return {"timestamp": _now()}
     if not isinstance(metadata, dict) or metadata.get("timestamp"):
         return metadata
     return {**metadata, "timestamp": _now()}
@@ -332,13 +344,18 @@ def _with_timestamp(metadata: Any) -> Any:
 
 def _now() -> str:
     """The time in milliseconds, as ISO 8601."""
-    second, rest = divmod(time_ns(), 1_000_000_000)
-    return f"{_written(second)}.{rest // 1_000_000:03d}+00:00"
+    return _written(time_ns() // 1_000_000)
 
 
 @lru_cache(maxsize=1)
-def _written(second: int) -> str:
-    """A second as text; many messages come in the same one."""
+def _written(millisecond: int) -> str:
+    """A moment as text; a call and its result often come in the same one."""
+    second, rest = divmod(millisecond, 1_000)
+    return f"{_written_second(second)}.{rest:03d}+00:00"
+
+
+@lru_cache(maxsize=1)
+def _written_second(second: int) -> str:
     return datetime.fromtimestamp(second, UTC).strftime("%Y-%m-%dT%H:%M:%S")
 
 

@@ -32,7 +32,7 @@ class Spill:
     def capped(self, message: dict[str, Any]) -> dict[str, Any]:
         """`message` itself, or one with the beginning of its text and where the rest is."""
         content, metadata = message.get("content"), metadata_of(message)
-        if _is_surely_short(content, self._max_bytes) or "spill" in metadata:
+        if "spill" in metadata:
             return message
         text = text_of(content)
         encoded = text.encode("utf-8", "surrogatepass")
@@ -69,11 +69,6 @@ class Spill:
         if self._temporary is not None:
             shutil.rmtree(self._temporary, ignore_errors=True)
             self._folder = self._temporary = None
-
-
-def _is_surely_short(content: Any, max_bytes: int) -> bool:
-    """Whether the bytes need no counting: a character has four at most."""
-    return isinstance(content, str) and len(content) * 4 <= max_bytes
 
 
 def _marker(kept: int, total: int, path: Path | None) -> str:

@@ -17,7 +17,8 @@ PER_FIELD = 2
 PER_IMAGE = 1_600
 CHARS = 3.8
 DENSE_CHARS = 2.6
-FEWEST_BLANKS = 1 / 12
+CHARS_PER_BLANK = 12
+"""Text with fewer blanks is dense."""
 PER_EXTRA_BYTE = 0.25
 
 
@@ -25,7 +26,7 @@ def estimate_tokens(message: Mapping[str, Any]) -> int:
     """What `message` takes in a request, roughly; computed once per message."""
     content, calls = message.get("content"), message.get("tool_calls")
     total = text_tokens(content) if isinstance(content, str) else _tokens_in(content)
-    if calls and not _has_call_blocks(content):
+    if calls and not (isinstance(content, list) and _has_call_blocks(content)):
         total += _tokens_in(calls)
     return PER_MESSAGE + ceil(total)
 
@@ -34,31 +35,36 @@ def text_tokens(text: str) -> float:
     """The estimate for a text on its own."""
     length = len(text)
     if text.isascii():
-        blanks = text.count(" ") + text.count("\n")
-        return length / (CHARS if blanks >= length * FEWEST_BLANKS else DENSE_CHARS)
+        if length <= CHARS_PER_BLANK:  # as ids and names: whether there is a blank is enough
+            is_prose = " " in text or "\n" in text
+        else:
+            is_prose = (text.count(" ") + text.count("\n")) * CHARS_PER_BLANK >= length
+        return length / (CHARS if is_prose else DENSE_CHARS)
     extra = len(text.encode("utf-8", "surrogatepass")) - length
     return length / CHARS + extra * PER_EXTRA_BYTE
 
 
-def _has_call_blocks(content: Any) -> bool:
+def _has_call_blocks(content: list[Any]) -> bool:
     """Loops store a call twice, as a block and in `tool_calls`; it is sent once."""
-    return isinstance(content, list) and any(
-        isinstance(block, dict) and block.get("type") == "tool_call" for block in content
-    )
+    return any(isinstance(block, dict) and block.get("type") == "tool_call" for block in content)
 
 
 def _tokens_in(value: Any) -> float:
     total = 0.0
-    waiting = [value]
+    waiting = [*value] if isinstance(value, list) else [value]
     for each in waiting:  # which grows meanwhile
         if isinstance(each, str):
             total += text_tokens(each)
         elif isinstance(each, dict):
             if each.get("type") == "image":
                 total += PER_IMAGE
-            else:
-                total += PER_FIELD * len(each)
-                waiting += each.values()
+                continue
+            total += PER_FIELD * len(each)
+            for part in each.values():
+                if isinstance(part, str):
+                    total += text_tokens(part)
+                else:
+                    waiting.append(part)
         elif isinstance(each, (list, tuple)):
             waiting += each
         elif each is not None:

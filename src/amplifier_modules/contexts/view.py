@@ -2,26 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from amplifier_core.message_models import Message
 
-from amplifier_modules.contexts.entries import Entry
+from amplifier_modules.contexts.messages import (
+    answers_in,
+    calls_in,
+    is_injected,
+    is_static_prompt,
+    to_message,
+)
+from amplifier_modules.contexts.tokens import estimate_tokens
 
 NO_RESULT = "[There is no result: the call was interrupted before it answered.]"
 
 
 class View:
-    """Entries in an order that every provider accepts: results right behind their call.
+    """Messages in an order that every provider accepts: results right behind their call.
 
     Two things can come between them in the history. What hooks inject while tools run moves
     behind the results. A user's or the model's next message shows that a call was given up,
     by a crash or a cancellation; it is then answered with a note.
     """
 
-    def __init__(self, entries: Iterable[Entry] = (), *, has_prompt_factory: bool = False) -> None:
-        self.entries: list[Entry] = []
+    def __init__(self, *, has_prompt_factory: bool = False) -> None:
+        self.shown: list[dict[str, Any]] = []
         self.removed = 0
         """Messages that compactions took out."""
         self.floor = 0
@@ -30,50 +37,51 @@ class View:
         """The budget of the last compaction; 0 if there was none."""
         self._has_prompt_factory = has_prompt_factory
         self._tokens = 0
-        self._dicts: list[dict[str, Any]] = []
-        self._messages: list[Message] = []
-        self._units = 0
-        self._open: dict[str, int] = {}
+        self._validated: list[Message] = []
+        """What is shown, as far as it has been asked for."""
+        self._open: dict[str, None] = {}
         self._answered: set[str] = set()
-        self._held: list[Entry] = []
-        for entry in entries:
-            self.append(entry)
+        self._held: list[dict[str, Any]] = []
 
     @property
     def tokens(self) -> int:
         """The estimate of everything shown."""
-        is_settled = not self._open and not self._held
-        return self._tokens if is_settled else self._tokens + self.waiting_tokens
+        return self._tokens + self.waiting_tokens if self._open else self._tokens
 
     @property
     def waiting_tokens(self) -> int:
         """The part of it that has no place yet, because results are still to come."""
-        return _NOTE_TOKENS * len(self._open) + sum(entry.tokens for entry in self._held)
+        return _NOTE_TOKENS * len(self._open) + sum(map(estimate_tokens, self._held))
 
     def __len__(self) -> int:
-        return len(self.entries) + len(self._open) + len(self._held)
+        return len(self.shown) + len(self._open) + len(self._held)
 
-    def append(self, entry: Entry) -> None:
-        if self._has_prompt_factory and entry.is_static_prompt:
-            return
-        if entry.answers:
-            self._append_result(entry)
-            return
-        if self._open and entry.role in ("user", "assistant") and not entry.is_injected:
-            self._give_up_open_calls()
-        if self._open and entry.kind != "result":
-            self._held.append(entry)
-            return
-        self._show(entry, self._next_unit())
-        for call in entry.calls:
-            self._open[call] = entry.unit
+    def append(self, message: dict[str, Any]) -> None:
+        if message.get("role") == "assistant":
+            if self._open and not is_injected(message):
+                self._give_up_open_calls()
+            if self._open:
+                self._held.append(message)
+                return
+            self._show(message)
+            for call in calls_in(message):
+                self._open[call] = None
+        elif answers := answers_in(message):
+            self._append_result(message, answers)
+        elif not self._has_prompt_factory or not is_static_prompt(message):
+            if self._open and message.get("role") == "user" and not is_injected(message):
+                self._give_up_open_calls()
+            is_result = message.get("role") in ("tool", "function")
+            if self._open and not is_result:
+                self._held.append(message)
+            else:
+                self._show(message)
 
-    def _append_result(self, entry: Entry) -> None:
-        wanted = [call for call in entry.answers if call in self._open]
-        if not wanted and self._answered.issuperset(entry.answers):
+    def _append_result(self, message: dict[str, Any], answers: tuple[str, ...]) -> None:
+        wanted = [call for call in answers if call in self._open]
+        if not wanted and self._answered.issuperset(answers):
             return  # too late, or said twice: providers refuse a second answer
-        unit = self._open[wanted[0]] if wanted else self._next_unit()
-        self._show(entry, unit)
+        self._show(message)
         for call in wanted:
             del self._open[call]
             self._answered.add(call)
@@ -82,51 +90,50 @@ class View:
 
     def _give_up_open_calls(self) -> None:
         for call in list(self._open):
-            self._append_result(_no_result(call))
+            self._append_result(_no_result(call), (call,))
 
     def _release(self) -> None:
         held, self._held = self._held, []
-        for entry in held:
-            self._show(entry, self._next_unit())
+        for message in held:
+            self._show(message)
 
-    def _next_unit(self) -> int:
-        self._units += 1
-        return self._units
+    def _show(self, message: dict[str, Any]) -> None:
+        self.shown.append(message)
+        self._tokens += estimate_tokens(message)
 
-    def _show(self, entry: Entry, unit: int) -> None:
-        entry.unit = unit
-        self.entries.append(entry)
-        self._dicts.append(entry.message)
-        self._tokens += entry.tokens
-
-    def replace(self, entries: Sequence[Entry]) -> None:
+    def replace(self, messages: Sequence[dict[str, Any]], tokens: int) -> None:
         """Show these in place of what is shown; what waits goes on waiting."""
-        self.entries = list(entries)
-        self._dicts = [entry.message for entry in entries]
-        self._messages = []
-        self._tokens = sum(entry.tokens for entry in entries)
+        ready = {id(old): new for old, new in zip(self.shown, self._validated, strict=False)}
+        self.shown = list(messages)
+        self._validated = []
+        if ready:
+            self._validated = [ready.get(id(each)) or to_message(each) for each in messages]
+        self._tokens = tokens
 
-    def dicts(self, prompt: Entry | None) -> list[dict[str, Any]]:
+    def dicts(self, prompt: dict[str, Any] | None) -> list[dict[str, Any]]:
         """The messages behind the system prompt, in a new list."""
-        first = () if prompt is None else (prompt.message,)
-        return [*first, *self._dicts, *[entry.message for entry in self._waiting()]]
+        first = () if prompt is None else (prompt,)
+        return [*first, *self.shown, *self._waiting()]
 
-    def messages(self, prompt: Entry | None) -> list[Message]:
+    def messages(self, prompt: dict[str, Any] | None) -> list[Message]:
         """The same, validated. Each message is validated once and then reused."""
-        fresh = self.entries[len(self._messages) :]
-        self._messages += [entry.validated() for entry in fresh]
-        first = () if prompt is None else (prompt.validated(),)
-        return [*first, *self._messages, *[entry.validated() for entry in self._waiting()]]
+        ready = self._validated
+        for message in self.shown[len(ready) :]:
+            ready.append(to_message(message))
+        if prompt is None and not self._open:
+            return ready.copy()
+        first = () if prompt is None else (to_message(prompt),)
+        return [*first, *ready, *map(to_message, self._waiting())]
 
-    def _waiting(self) -> list[Entry]:
+    def _waiting(self) -> list[dict[str, Any]]:
         """What a request shows in the middle of tool calls: that they have no results yet."""
-        return [*map(_no_result, self._open), *self._held] if self._open or self._held else []
+        return [*map(_no_result, self._open), *self._held] if self._open else []
 
 
-def _no_result(call: str) -> Entry:
+def _no_result(call: str) -> dict[str, Any]:
     metadata = {"source": "context"}
-    fields = {"role": "tool", "tool_call_id": call, "content": NO_RESULT, "metadata": metadata}
-    return Entry(fields)
+    return {"role": "tool", "tool_call_id": call, "content": NO_RESULT, "metadata": metadata}
 
 
-_NOTE_TOKENS = _no_result("").tokens
+_NOTE_TOKENS = estimate_tokens(_no_result(""))
+"""How many tokens such a note takes."""

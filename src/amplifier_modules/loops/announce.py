@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from amplifier_core.events import (
@@ -15,6 +16,7 @@ from amplifier_core.events import (
     PROVIDER_ERROR,
     PROVIDER_RESPONSE,
 )
+from amplifier_core.hooks import HookRegistry
 from amplifier_core.llm_errors import LLMError
 
 from amplifier_modules.loops.replies import Reply, block_type
@@ -25,17 +27,35 @@ if TYPE_CHECKING:
 
 PREVIEW_LENGTH = 200
 
+_EMIT = HookRegistry.emit
+
+
+def unheard_by(hooks: Any) -> Callable[..., bool]:
+    """The registry's `unheard(event, data)`, which tells that an event need not be emitted.
+
+    Registries without it, and those whose `emit` is not the kernel's, hear everything.
+    """
+    is_plain = getattr(hooks.emit, "__func__", None) is _EMIT
+    return getattr(hooks, "unheard", _never) if is_plain else _never
+
+
+def _never(event: str, data: Any = None) -> bool:
+    return False
+
 
 async def reply_came(turn: Turn, reply: Reply) -> None:
     """The response as a whole, then its blocks."""
     emit, usage = turn.hooks.emit, reply.usage
-    payload = {
-        "provider": turn.provider_name,
-        "usage": usage,
-        "tool_calls": bool(reply.calls),
-        "iteration": turn.iteration - 1,
-    }
-    await emit(PROVIDER_RESPONSE, payload)
+    if not turn.unheard(PROVIDER_RESPONSE, {"usage": usage}):
+        payload = {
+            "provider": turn.provider_name,
+            "usage": usage,
+            "tool_calls": bool(reply.calls),
+            "iteration": turn.iteration - 1,
+        }
+        await emit(PROVIDER_RESPONSE, payload)
+    if not reply.blocks or (turn.unheard(CONTENT_BLOCK_START) and turn.unheard(CONTENT_BLOCK_END)):
+        return
     total = len(reply.blocks)
     for index, block in enumerate(reply.blocks):
         place = {"block_index": index, "total_blocks": total}

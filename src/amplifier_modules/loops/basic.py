@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Awaitable
 from typing import Any
 
 from amplifier_core.message_models import ChatRequest
@@ -29,8 +30,9 @@ class BasicLoop(Loop):
     def reasoning_effort(self) -> str | None:
         return self.settings.reasoning_effort
 
-    async def complete(self, turn: Turn, request: ChatRequest) -> Any:
-        return await turn.provider.complete(request, **self.options)
+    def complete(self, turn: Turn, request: ChatRequest) -> Awaitable[Any]:
+        answer: Awaitable[Any] = turn.provider.complete(request, **self.options)
+        return answer
 
 
 async def mount(coordinator: Any, config: dict[str, Any] | None = None) -> None:

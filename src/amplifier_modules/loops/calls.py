@@ -41,7 +41,8 @@ class Dispatch:
         self._table[task] = {"tool_call_id": call_id, "parallel_group_id": group}
         if _tool_call is None:
             return None
-        return _tool_call.set(_scope(call_id, self._prefix + call_id))
+        # As `_scope(...)`, without a function of Python in between.
+        return _tool_call.set(tuple.__new__(_scope, (call_id, self._prefix + call_id)))
 
     def leave(self, task: Task, entered: Any) -> None:
         self._table.pop(task, None)

@@ -29,6 +29,7 @@ class EventsLoop(Loop):
     """Lets hooks take part in the choice of every tool."""
 
     name = "loop-events"
+    chooses_tools = True
     compacts = True
 
     async def turn_starts(self, turn: Turn) -> None:
@@ -37,11 +38,11 @@ class EventsLoop(Loop):
 
     async def select(
         self, turn: Turn, call: ToolCall, about: dict[str, Any], later: list[Any]
-    ) -> tuple[ToolCall, str | None]:
+    ) -> str | None:
         offer = {**about, "available_tools": list(turn.tools)}
         verdict = await turn.ask(TOOL_SELECTING, offer, later)
         if verdict.action == "deny":
-            return call, f"Error: {verdict.reason or 'the call was denied'}"
+            return f"Error: {verdict.reason or 'the call was denied'}"
         chosen = (verdict.data or {}).get("tool")
         by_hook = isinstance(chosen, str) and chosen != call.name
         payload = {
@@ -53,8 +54,7 @@ class EventsLoop(Loop):
         await turn.hooks.emit(TOOL_SELECTED, payload)
         if by_hook:
             about["tool_name"] = chosen
-            call = call.model_copy(update={"name": chosen})
-        return call, None
+        return None
 
     async def tool_failed(self, turn: Turn, about: dict[str, Any], error: dict[str, Any]) -> None:
         payload = {**about, "error_type": error["type"], "error_message": error["msg"]}

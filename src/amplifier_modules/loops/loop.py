@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Awaitable
 from typing import Any
 
 from amplifier_core.message_models import ChatRequest, ToolCall
@@ -20,6 +21,8 @@ class Loop:
     first_iteration = 0
     answers_without_provider = True
     """Whether a missing provider is told in the answer; otherwise it is raised."""
+    chooses_tools = False
+    """Whether `select` has anything to say."""
     compacts = False
     """Whether to ask also contexts of the newer contract if they should be compacted."""
     settings: LoopSettings
@@ -69,15 +72,16 @@ class Loop:
     async def before_step(self, turn: Turn) -> None:
         """Called before each model call."""
 
-    async def complete(self, turn: Turn, request: ChatRequest) -> Any:
+    def complete(self, turn: Turn, request: ChatRequest) -> Awaitable[Any]:
         """Ask the provider."""
-        return await turn.provider.complete(request)
+        answer: Awaitable[Any] = turn.provider.complete(request)
+        return answer
 
     async def select(
         self, turn: Turn, call: ToolCall, about: dict[str, Any], later: list[Any]
-    ) -> tuple[ToolCall, str | None]:
-        """Which tool really serves a call, or why none does."""
-        return call, None
+    ) -> str | None:
+        """Put the tool that really serves a call into `about`; the reason if none does."""
+        return None
 
     async def tool_failed(self, turn: Turn, about: dict[str, Any], error: dict[str, Any]) -> None:
         """Called when a tool raised or does not exist."""

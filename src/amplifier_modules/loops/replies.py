@@ -30,6 +30,7 @@ _BLOCKS = frozenset(
         ImageBlock,
     }
 )
+_FIELDS = ("content", "content_blocks", "metadata", "usage")
 _ABSENT = object()
 
 
@@ -49,15 +50,16 @@ class Reply:
     """What to announce: the blocks made for display, else those of the content."""
 
     def __init__(self, provider: Any, response: Any) -> None:
-        self.content = _plain_content(response)
+        # A model has its attributes looked up the slow way, above all absent ones.
+        fields = _fields(response)
+        self.content = _plain_content(response, fields.get("content", _ABSENT))
         self.calls = calls_in(provider, response)
-        metadata = getattr(response, "metadata", None)
+        metadata, usage = fields.get("metadata"), fields.get("usage")
         self.metadata = metadata if isinstance(metadata, dict) else None
-        usage: Any = getattr(response, "usage", None)
         if usage is not None and hasattr(usage, "model_dump"):
             usage = usage.model_dump()
         self.usage = usage
-        blocks = _made_for_display(response)
+        blocks = fields.get("content_blocks")
         if isinstance(blocks, list) and blocks:
             self.blocks = [_display_block(block) for block in blocks]
         else:
@@ -91,8 +93,15 @@ def _field(block: Any, name: str) -> Any:
     return block.get(name) if isinstance(block, dict) else getattr(block, name, None)
 
 
-def _plain_content(response: Any) -> str | list[dict[str, Any]]:
-    content: Any = getattr(response, "content", _ABSENT)
+def _fields(response: Any) -> dict[str, Any]:
+    if response.__class__ is ChatResponse:
+        extra = response.__pydantic_extra__
+        return {**response.__dict__, **extra} if extra else response.__dict__
+    found = ((name, getattr(response, name, _ABSENT)) for name in _FIELDS)
+    return {name: value for name, value in found if value is not _ABSENT}
+
+
+def _plain_content(response: Any, content: Any) -> str | list[dict[str, Any]]:
     if not content or isinstance(content, str):
         return content or ""
     if not isinstance(content, list):
@@ -113,14 +122,6 @@ def _unreadable(response: Any) -> LLMError:
         f"The provider answered with {type(response).__name__}, whose content cannot be read. "
         f"Report this to the provider's author."
     )
-
-
-def _made_for_display(response: Any) -> Any:
-    if response.__class__ is ChatResponse:
-        # A model looks for absent attributes the slow way.
-        extra = response.__pydantic_extra__
-        return extra.get("content_blocks") if extra else None
-    return getattr(response, "content_blocks", None)
 
 
 def _display_block(block: Any) -> dict[str, Any]:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Awaitable, Callable
+from functools import partial
 from typing import Any
 
 from amplifier_core.message_models import ChatRequest, Message, ToolSpec
@@ -36,9 +38,10 @@ class Injections:
         if verdict.action == "inject_context":
             self._queued += _ephemeral(verdict)
 
-    def begin_request(self, verdict: Any) -> None:
+    def begin_request(self, verdict: Any = None) -> None:
         """Take what was injected for one request only; a repeated request asks for it anew."""
-        self._of_the_request = _ephemeral(verdict) if verdict.action == "inject_context" else []
+        is_injection = verdict is not None and verdict.action == "inject_context"
+        self._of_the_request = _ephemeral(verdict) if is_injection else []
 
     def add_text(self, text: str) -> None:
         self._queued.append(ContextInjection(content=text, role="user", ephemeral=True))
@@ -104,12 +107,19 @@ def _with_text(message: Message, text: str) -> Message:
     return Message.model_validate(fields)
 
 
-async def messages_for(context: Any, provider: Any) -> list[Message]:
-    """The conversation as the context wants it sent, by the newest contract it keeps."""
+def reader(context: Any) -> Callable[..., Awaitable[list[Message]]]:
+    """A function of `provider=`: the conversation as the context wants it sent to that one.
+
+    It reads by the newest contract that the context keeps.
+    """
     # Looked up on the class: a stand-in that answers to any name does not really have it.
     if hasattr(type(context), "get_validated_messages"):
-        ready: list[Message] = await context.get_validated_messages(provider=provider)
+        ready: Callable[..., Awaitable[list[Message]]] = context.get_validated_messages
         return ready
+    return partial(_validated, context)
+
+
+async def _validated(context: Any, provider: Any) -> list[Message]:
     if hasattr(context, "get_messages_for_request"):
         stored = await context.get_messages_for_request(provider=provider)
     else:

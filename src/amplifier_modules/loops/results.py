@@ -26,8 +26,15 @@ def failed(message: str, kind: str) -> ToolResult:
 
 def shown(result: Any) -> Any:
     """A result as events carry it: plain data, never the bytes of pictures."""
-    if result.__class__ is ToolResult and not result.content:
-        return {"success": result.success, "output": result.output, "error": result.error}
+    if result.__class__ is ToolResult:
+        # A model has its attributes looked up the slow way.
+        fields = result.__dict__
+        if not fields["content"]:
+            return {
+                "success": fields["success"],
+                "output": fields["output"],
+                "error": fields["error"],
+            }
     present = getattr(result, "safe_hook_presentation", None)
     return present() if present is not None else result
 

@@ -24,29 +24,32 @@ logger = logging.getLogger(__name__)
 class ToolCalls:
     """The calls of one response, while they run."""
 
+    __slots__ = ("_calls", "_group", "_turn", "answers", "later")
+
     def __init__(self, turn: Turn, calls: list[ToolCall]) -> None:
         self._turn = turn
         self._calls = calls
         self._group = turn.dispatch.new_group()
         self.answers: dict[str, Any] = {}
         """Message content by call id, for the calls that are over."""
-        self._later: dict[str, list[tuple[str, Any]]] = {}
+        self.later: dict[str, list[tuple[str, Any]]] = {}
+        """What hooks injected, by call id and event.
+
+        It has to wait: nothing may be stored between a call and its result.
+        """
 
     @property
     def injections(self) -> list[tuple[str, Any]]:
-        """What hooks injected, by event, in the order of the calls.
-
-        It had to wait: nothing may be stored between a call and its result.
-        """
-        return [each for call in self._calls for each in self._later.get(call.id, ())]
+        """The same in the order of the calls."""
+        return [each for call in self._calls for each in self.later.get(call.id, ())]
 
     async def run(self) -> None:
         """Run all calls: side by side up to the cap, those that share a file in order."""
         if len(self._calls) > 1 and self._turn.settings.most_parallel_tools > 1:
             await self._run_together()
-        else:
-            for call in self._calls:
-                await self._run(call, self._turn.watch.task)
+            return
+        for call in self._calls:
+            await self._run(call, self._turn.watch.task)
 
     async def _run_together(self) -> None:
         base = PurePath(self._turn.capability("session.working_dir") or Path.cwd())
@@ -73,42 +76,50 @@ class ToolCalls:
 
     async def _run(self, call: ToolCall, task: Task) -> None:
         token, dispatch = self._turn.cancellation, self._turn.dispatch
+        call_id, name, arguments = call.id, call.name, call.arguments
+        about = {
+            "tool_name": name,
+            "tool_input": arguments,
+            "tool_call_id": call_id,
+            "parallel_group_id": self._group,
+        }
         if token is not None:
-            token.register_tool_start(call.id, _display_name(call))
-        entered = dispatch.enter(task, call.id, self._group)
+            token.register_tool_start(call_id, _display_name(name, arguments))
+        entered = dispatch.enter(task, call_id, self._group)
         try:
-            self.answers[call.id] = await self._answer(call, task)
+            self.answers[call_id] = await self._answer(call, about, task)
         except (Exception, asyncio.CancelledError) as error:
             if isinstance(error, asyncio.CancelledError) and being_cancelled():
                 raise
             # Not the tool's failure: a hook's wish that cannot be carried out, for example.
-            logger.exception("A call of tool %r could not be made", call.name)
-            self.answers[call.id] = f"The call could not be made: {results.said(error)}"
+            logger.exception("A call of tool %r could not be made", name)
+            self.answers[call_id] = f"The call could not be made: {results.said(error)}"
         finally:
             dispatch.leave(task, entered)
             if token is not None:
-                token.register_tool_complete(call.id)
+                token.register_tool_complete(call_id)
 
-    async def _answer(self, call: ToolCall, task: Task) -> Any:
-        turn = self._turn
-        later = self._later[call.id] = []
-        about = {
-            "tool_name": call.name,
-            "tool_input": call.arguments,
-            "tool_call_id": call.id,
-            "parallel_group_id": self._group,
-        }
-        call, refusal = await turn.loop.select(turn, call, about, later)
-        if refusal is not None:
-            return refusal
-        verdict = await turn.ask(TOOL_PRE, about, later)
-        if verdict.action == "deny":
-            return await self._denied(about, verdict.reason or "no reason given")
-        changed = (verdict.data or about).get("tool_input")
-        if changed is not call.arguments and isinstance(changed, dict):
-            about = {**about, "tool_input": changed}
-        result = await self._result(call.name, about, task)
-        return await self._posted(result, about, later)
+    async def _answer(self, call: ToolCall, about: dict[str, Any], task: Task) -> Any:
+        turn, loop = self._turn, self._turn.loop
+        if loop.chooses_tools:
+            refusal = await loop.select(turn, call, about, self._later_of(call))
+            if refusal is not None:
+                return refusal
+        if not turn.unheard(TOOL_PRE):
+            verdict = await turn.ask(TOOL_PRE, about, self._later_of(call))
+            if verdict.action == "deny":
+                return await self._denied(about, verdict.reason or "no reason given")
+            changed = (verdict.data or about).get("tool_input")
+            if changed is not about["tool_input"] and isinstance(changed, dict):
+                about = {**about, "tool_input": changed}
+        result = await self._result(about, task)
+        shown = results.shown(result)
+        if not turn.unheard(TOOL_POST, {"result": shown}):
+            result = await self._posted(result, {**about, "result": shown}, self._later_of(call))
+        return results.content(result)
+
+    def _later_of(self, call: ToolCall) -> list[tuple[str, Any]]:
+        return self.later.setdefault(call.id, [])
 
     async def _denied(self, about: dict[str, Any], reason: str) -> str:
         """The answer to a call that never runs; without a result, as no `tool:post` follows."""
@@ -116,9 +127,9 @@ class ToolCalls:
         await self._turn.hooks.emit(TOOL_ERROR, {**about, "error": error})
         return f"Denied by hook: {reason}"
 
-    async def _result(self, name: str, about: dict[str, Any], task: Task) -> Any:
+    async def _result(self, about: dict[str, Any], task: Task) -> Any:
         """What the tool returned, or a failed result that says what went wrong."""
-        turn = self._turn
+        turn, name = self._turn, about["tool_name"]
         tool = turn.tools.get(name)
         if tool is None:
             known = ", ".join(sorted(turn.tools)) or "none"
@@ -151,17 +162,17 @@ class ToolCalls:
 
     async def _posted(self, result: Any, about: dict[str, Any], later: list[Any]) -> Any:
         """Tell the hooks, and take the result as they leave it."""
-        shown = results.shown(result)
         try:
-            verdict = await self._turn.ask(TOOL_POST, {**about, "result": shown}, later)
+            verdict = await self._turn.ask(TOOL_POST, about, later)
+            shown = about["result"]
             posted = (verdict.data or {}).get("result", shown)
             if posted is not shown and posted != shown:
-                result = results.as_result(posted)
+                return results.as_result(posted)
         except Exception:
             logger.exception("What hooks want after tool %r cannot be done", about["tool_name"])
-        return results.content(result)
+        return result
 
 
-def _display_name(call: ToolCall) -> str:
-    agent = call.arguments.get("agent") if call.name == "delegate" else None
-    return agent if isinstance(agent, str) else call.name
+def _display_name(tool: str, arguments: dict[str, Any]) -> str:
+    agent = arguments.get("agent") if tool == "delegate" else None
+    return agent if isinstance(agent, str) else tool

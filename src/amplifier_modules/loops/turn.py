@@ -63,6 +63,7 @@ class Turn:
         self.providers = {} if providers is None else providers
         self.tools = {} if tools is None else tools
         self.hooks = hooks
+        self.unheard = announce.unheard_by(hooks)
         self.injections = requests.Injections()
         self.model_calls = 0
         self.status = "success"
@@ -77,6 +78,7 @@ class Turn:
         self._empty_replies = 0
         self._has_compacted = False
         self._cancel_announced = False
+        self._messages_for = requests.reader(context)
         self._request: ChatRequest | None = None
         self._request_tools: dict[str, Any] = {}
         # What is still to come when the turn is over: each once, whatever interrupts them.
@@ -205,7 +207,9 @@ class Turn:
 
     async def _step(self) -> bool:
         """One model call and the tools it asks for; whether the turn is over."""
-        if not await self._may_ask({}):
+        if self.unheard(PROVIDER_REQUEST):
+            self.injections.begin_request()
+        elif not await self._may_ask({}):
             return True
         request = await self._new_request()
         try:
@@ -233,7 +237,7 @@ class Turn:
         return False
 
     async def _new_request(self) -> ChatRequest:
-        messages = await requests.messages_for(self.context, self.provider)
+        messages = await self._messages_for(provider=self.provider)
         if self._request is None or self.tools != self._request_tools:
             specs, effort = requests.tool_specs(self.tools), self.loop.reasoning_effort
             self._request = ChatRequest(messages=[], tools=specs or None, reasoning_effort=effort)
@@ -278,7 +282,7 @@ class Turn:
             return False
         self._has_compacted = True
         await self._compact()
-        messages = await requests.messages_for(self.context, self.provider)
+        messages = await self._messages_for(provider=self.provider)
         return self.injections.applied_to(messages) != request.messages
 
     async def _compact_if_needed(self) -> None:
@@ -322,26 +326,24 @@ class Turn:
     async def _run_tools(self, reply: Reply) -> None:
         calls = reply.calls
         self._empty_replies = 0
-        message: dict[str, Any] = {
-            "role": "assistant",
-            "content": reply.content_with(calls),
-            # With arguments of their own: a tool may change what it is given.
-            "tool_calls": [
-                {"id": call.id, "tool": call.name, "arguments": dict(call.arguments)}
-                for call in calls
-            ],
-        }
+        # With arguments of their own: a tool may change what it is given.
+        stored = [{"id": c.id, "tool": c.name, "arguments": dict(c.arguments)} for c in calls]
+        content = reply.content_with(calls) if reply.content else ""
+        message: dict[str, Any] = {"role": "assistant", "content": content, "tool_calls": stored}
         if reply.metadata is not None:
             message["metadata"] = reply.metadata
         running = self._calls = ToolCalls(self, calls)
+        add_message = self.context.add_message
         # First the calls, then their results: a crash in between leaves a repairable history.
-        await self.context.add_message(message)
+        await add_message(message)
         await running.run()
         for call in calls:
-            answer = running.answers[call.id]
-            await self.context.add_message(history.tool_message(call.id, call.name, answer))
-        for event, injection in running.injections:
-            await self._inject(event, injection)
+            call_id = call.id
+            answer = running.answers[call_id]
+            await add_message(history.tool_message(call_id, call.name, answer))
+        if running.later:
+            for event, injection in running.injections:
+                await self._inject(event, injection)
 
     # -- ways to end ------------------------------------------------------------------
 

@@ -2,6 +2,7 @@
 
 import asyncio
 import copy
+import gc
 import json
 import sys
 from collections.abc import Callable
@@ -216,19 +217,26 @@ def calls_made(function: Callable[[], Any]) -> int:
         count += event in ("call", "c_call")
 
     before = sys.getprofile()
+    gc.disable()  # what it happens to collect would be counted too
     sys.setprofile(profile)
     try:
         function()
     finally:
         sys.setprofile(before)
+        gc.enable()
     return count
 
 
 def cost_of_adding(count: int) -> int:
     async def run() -> int:
         history = turns(count)
-        async with simple_context() as context:
-            return calls_made(lambda: [drive(context.add_message(each)) for each in history])
+        async with simple_context(max_tokens=10**9) as context:
+            return calls_made(
+                lambda: (
+                    [drive(context.add_message(each)) for each in history],
+                    drive(context.get_validated_messages()),
+                )
+            )
 
     return asyncio.run(run())
 
