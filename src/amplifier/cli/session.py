@@ -72,13 +72,19 @@ session.add_command(resume)
 @click.option("-n", "--limit", default=20, show_default=True, help="How many, the latest first.")
 @click.option("--all-projects", is_flag=True, help="Not only those of this folder.")
 @click.option("-t", "--tree", metavar="ID", help="Only copies and children of ID.")
+@click.option("-c", "--children", "with_children", is_flag=True, help="Children as well.")
 @json_option
 @_told
-def list_(limit: int, all_projects: bool, tree: str | None, as_json: bool) -> None:
-    """List sessions."""
+def list_(
+    limit: int, all_projects: bool, tree: str | None, with_children: bool, as_json: bool
+) -> None:
+    """List sessions; those that did a part of another's work only if asked for."""
     from amplifier.sessions.listing import below, summaries
 
-    found = below(_found(tree)) if tree else summaries(all_projects, limit)
+    if tree:
+        found = below(_found(tree))
+    else:
+        found = summaries(all_projects, limit, with_children=with_children)
     if as_json:
         _print([each.as_dict() for each in found[:limit]])
         return

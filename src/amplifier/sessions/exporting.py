@@ -30,6 +30,8 @@ def described(state: State) -> dict[str, Any]:
         "session_id": state.session_id,
         "name": state.name,
         "parent_id": state.parent_id,
+        "agent": state.agent,
+        "children": [each.child_id for each in state.calls if each.child_id] or None,
         "forked_from": state.facts.get("forked_from"),
         "status": state.status,
         "created": state.created,

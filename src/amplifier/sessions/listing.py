@@ -29,7 +29,9 @@ class Line(NamedTuple):
         when = datetime.fromtimestamp(each.changed).strftime("%Y-%m-%d %H:%M")
         name = f"[{each.name}] " if each.name else ""
         turns = f"{each.turns} turn" + ("" if each.turns == 1 else "s")
-        return printable(f"{each.session_id}  {when}  {turns}, {each.status}  {name}{each.title}")
+        origin = f"(child of {each.parent_id}) " if each.is_child else ""
+        about = f"{turns}, {each.status}  {name}{origin}{each.title}"
+        return printable(f"{each.session_id}  {when}  {about}")
 
     def short(self) -> str:
         """What a person needs to tell it from others: name, age, first prompt, cost."""
@@ -50,27 +52,27 @@ def age(seconds: float) -> str:
 
 def latest(store: FileStore, limit: int) -> list[Line]:
     """The sessions of a project that were used last and are nobody's child."""
-    found: list[Line] = []
-    with Index.opened() as index:
-        for each in asyncio.run(store.list()):
-            summary = index.summary(store, each)
-            if not summary.is_child:
-                found.append(Line(store.folder.parent.name, summary))
-            if len(found) == limit:
-                break
-    return found
+    return _listed([store], limit, with_children=False)
 
 
-def summaries(all_projects: bool, limit: int) -> list[Line]:
+def summaries(all_projects: bool, limit: int, *, with_children: bool = False) -> list[Line]:
     """The latest sessions."""
     stores = all_stores() if all_projects else [store_of(Path.cwd())]
+    return _listed(stores, limit, with_children=with_children)
+
+
+def _listed(stores: list[FileStore], limit: int, *, with_children: bool) -> list[Line]:
     listed = [(store, each) for store in stores for each in asyncio.run(store.list())]
     listed.sort(key=lambda pair: -pair[1].changed)
+    found: list[Line] = []
     with Index.opened() as index:
-        return [
-            Line(store.folder.parent.name, index.summary(store, each))
-            for store, each in listed[:limit]
-        ]
+        for store, each in listed:
+            if len(found) >= limit:
+                break
+            summary = index.summary(store, each)
+            if with_children or not summary.is_child:
+                found.append(Line(store.folder.parent.name, summary))
+    return found
 
 
 async def children_of(store: FileStore, session_id: str) -> list[str]:

@@ -17,13 +17,16 @@ from amplifier.budget import Budget
 from amplifier.sessions import events
 from amplifier.sessions.files import FileStore
 from amplifier.sessions.journal import Journal
+from amplifier.sessions.loading import load_to_go_on
 from amplifier.sessions.masking import Masker
 from amplifier.sessions.projection import State
 from amplifier.sessions.record import to_json
 from amplifier.sessions.recorder import Recorder
+from amplifier.sessions.resuming import bring_back
 from amplifier.sessions.store import Store
 
 LOGGER = "hooks-logging"
+RECALL = "session.recall"
 
 
 @dataclass
@@ -46,6 +49,7 @@ class RecordedSession(AmplifierSession):
     recorder: Recorder | None = None
     budget: Budget | None = None
     _opening: asyncio.Lock | None = None
+    _past: State | None = None
     _watch_child: Callable[[AmplifierSession], None] | None = None
 
     def fork(
@@ -87,20 +91,24 @@ class RecordedSession(AmplifierSession):
             await self._begin(recording, journal)
         except BaseException:
             await journal.close()
+            if self.initialized:
+                await super().cleanup()
             raise
 
     async def _opened(self, recording: Recording) -> Journal:
         """The journal; claimed at once if the session exists, so that nothing starts in vain."""
-        earlier = recording.earlier
-        next_seq = earlier.next_seq if earlier else (await self._known_end(recording))
+        if self.parent_id and recording.earlier is None:
+            recording.earlier = self._past = await _earlier(recording.store, self.session_id)
+        next_seq = recording.earlier.next_seq if recording.earlier else 0
         journal = Journal(recording.store, self.session_id, next_seq, Masker(self.config))
         if next_seq:
             await journal.claim(holder())
         return journal
 
-    async def _known_end(self, recording: Recording) -> int:
-        """A child that goes on has a log already."""
-        return (await recording.store.tail(self.session_id)).next_seq if self.parent_id else 0
+    @property
+    def has_own_past(self) -> bool:
+        """Whether the conversation so far comes from the log: nobody else has to bring it."""
+        return self._past is not None
 
     async def _begin(self, recording: Recording, journal: Journal) -> None:
         self.recorder = Recorder(journal)
@@ -118,6 +126,15 @@ class RecordedSession(AmplifierSession):
         if journal.is_claimed:
             await journal.commit()
         await self.recorder.attach(self.coordinator)
+        self.coordinator.register_capability(RECALL, self._recall)
+
+    async def _recall(self, session_id: str) -> dict[str, Any] | None:
+        """What is known of a child that ran in an earlier process; None if there was none."""
+        assert self.recording is not None
+        state = await _earlier(self.recording.store, session_id)
+        if state is None or state.parent_id != self.session_id:
+            return None
+        return {"agent_name": state.agent, "turn_count": len(state.turns)}
 
     def _keep_the_log_apart(self) -> None:
         """Give modules the session's folder, and another name to the one that also writes logs."""
@@ -139,6 +156,9 @@ class RecordedSession(AmplifierSession):
         assert recorder is not None
         if not recorder.journal.is_claimed:
             await recorder.journal.claim(holder())
+        if self._past is not None:
+            past, self._past = self._past, None
+            await bring_back(self, past)
         try:
             answer = await super().execute(prompt)
         except BaseException as error:
@@ -170,6 +190,14 @@ class RecordedSession(AmplifierSession):
             if recorder is not None:
                 recorder.detach()
                 await recorder.journal.close()
+
+
+async def _earlier(store: Store, session_id: str) -> State | None:
+    """What is known of a session, if it exists."""
+    if not (await store.tail(session_id)).next_seq:
+        return None
+    state, _ = await load_to_go_on(store, session_id)
+    return state
 
 
 def holder() -> dict[str, Any]:

@@ -12,10 +12,11 @@ from amplifier.budget import Spent
 from amplifier.sessions import events
 from amplifier.sessions.packing import unpacked_message
 from amplifier.sessions.record import Record
-from amplifier.sessions.sentences import CUT_OFF, INTERRUPTED, NO_BEGINNING, NOT_STARTED
+from amplifier.sessions.sentences import CHILD, CUT_OFF, INTERRUPTED, NO_BEGINNING, NOT_STARTED
 from amplifier.sessions.shapes import calls_of, has_content, in_shape, result_text
 
 Message = dict[str, Any]
+AGENT_SPAWNED = ":agent_spawned"
 _SYSTEM = ("system", "developer")
 CallState = Literal["planned", "asked", "started", "finished"]
 """A planned or asked call never ran; a started one may have; a finished one did, or was refused."""
@@ -33,6 +34,8 @@ class Call:
     idempotency_key: str | None = None
     result: Any = None
     result_seq: int | None = None
+    child_id: str | None = None
+    """The session that does its work, if it hands that on."""
     answer: Message | None = None
     """The message that answers it."""
 
@@ -67,6 +70,14 @@ class State:
     limits: dict[str, Any] = field(default_factory=dict)
     """What it may spend at most, as last said on a command line."""
     next_seq: int = 0
+
+    @property
+    def agent(self) -> str | None:
+        """For a child, which agent it is."""
+        plan = self.composition.get("plan")
+        session = plan.get("session") if isinstance(plan, dict) else None
+        metadata = session.get("metadata") if isinstance(session, dict) else None
+        return metadata.get("agent_name") if isinstance(metadata, dict) else None
 
     @property
     def is_cut_off(self) -> bool:
@@ -122,6 +133,8 @@ class _Projector:
         reader = self._readers.get(record.event)
         if reader is not None:
             reader(record)
+        elif record.event.endswith(AGENT_SPAWNED):
+            self._delegated(record)
 
     def finish(self) -> State:
         self._close_group()
@@ -274,6 +287,11 @@ class _Projector:
         if call is not None and call.state == "asked":
             call.state = "started"
 
+    def _delegated(self, record: Record) -> None:
+        call = self._open_call(record.data.get("tool_call_id"))
+        if call is not None:
+            call.child_id = record.data.get("sub_session_id")
+
     def _returned(self, record: Record) -> None:
         self._results[record.seq] = record.data.get("result")
         call = self._open_call(record.data.get("tool_call_id"))
@@ -296,8 +314,13 @@ def stand_in(call: Call) -> Message:
     if call.state == "finished":
         content = result_text(call.result)
     else:
-        content = INTERRUPTED if call.state == "started" else NOT_STARTED
+        content = unknown_outcome(call) if call.state == "started" else NOT_STARTED
     return {"role": "tool", "tool_call_id": call.call_id, "name": call.tool, "content": content}
+
+
+def unknown_outcome(call: Call) -> str:
+    """What the model is told of a call that was cut off."""
+    return INTERRUPTED + (CHILD.format(call.child_id) if call.child_id else "")
 
 
 def _closing() -> Message:

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from amplifier_core.correlation import ToolCallScope, tool_call
 from amplifier_core.events import TOOL_POST, TOOL_PRE
 from amplifier_core.models import ToolResult
 
 from amplifier.sessions import events
-from amplifier.sessions.live import RecordedSession
 from amplifier.sessions.loading import undisturbed
-from amplifier.sessions.projection import Call, State, stand_in
-from amplifier.sessions.sentences import CUT_OFF, DONE, INTERRUPTED, NOT_DONE
+from amplifier.sessions.projection import Call, State, stand_in, unknown_outcome
+from amplifier.sessions.sentences import CUT_OFF, DONE, NOT_DONE
+
+if TYPE_CHECKING:
+    from amplifier.sessions.live import RecordedSession
 
 Outcome = Literal["unknown", "done", "not done", "again"]
 Ask = Callable[[Call], Awaitable[Outcome]]
@@ -39,7 +41,7 @@ async def bring_back(session: RecordedSession, state: State, ask: Ask = _nobody)
         if call.state == "started":
             text = await _settled(session, call, ask)
             answers[id(call)] = text
-            if text == INTERRUPTED:
+            if text == unknown_outcome(call):
                 unknown.append(call)
     await _restore(session, state, answers)
     return unknown
@@ -104,7 +106,7 @@ async def _settled(session: RecordedSession, call: Call, ask: Ask) -> str:
     outcome = await ask(call)
     if outcome == "again" and tool is not None:
         return await _run_again(session, tool, call)
-    return {"done": DONE, "not done": NOT_DONE}.get(outcome, INTERRUPTED)
+    return {"done": DONE, "not done": NOT_DONE}.get(outcome, unknown_outcome(call))
 
 
 async def _run_again(session: RecordedSession, tool: Any, call: Call) -> str:
@@ -116,7 +118,7 @@ async def _run_again(session: RecordedSession, tool: Any, call: Call) -> str:
         verdict = await coordinator.hooks.emit(TOOL_PRE, about)
         verdict = await coordinator.process_hook_result(verdict, TOOL_PRE, "resume")
         if verdict.action == "deny":
-            return INTERRUPTED
+            return unknown_outcome(call)
         changed = (verdict.data or about).get("tool_input", given)
         result = await tool.execute(changed)
         shown = result.safe_hook_presentation() if isinstance(result, ToolResult) else result

@@ -101,7 +101,8 @@ async def run(
     try:
         await _bring_up(parent, child, call_id)
         context = child.coordinator.get("context")
-        await _remember(context, messages, child.is_resumed)
+        if not getattr(child, "has_own_past", False):
+            await _remember(context, messages, child.is_resumed)
         response = await child.execute(instruction)
         was_cancelled = child.coordinator.cancellation.is_cancelled
         return Ran(

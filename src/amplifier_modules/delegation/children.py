@@ -14,8 +14,14 @@ from typing import Any, NamedTuple, TypeVar
 
 from amplifier_modules.delegation import child_session
 from amplifier_modules.delegation.calls import DEPTH, current_call, depth_of, one_deeper
-from amplifier_modules.delegation.narrowing import Limits, Narrowed, narrowed, orchestrator_config
-from amplifier_modules.delegation.preferences import Preference, prefer
+from amplifier_modules.delegation.narrowing import (
+    Limits,
+    Narrowed,
+    agents_of,
+    narrowed,
+    orchestrator_config,
+)
+from amplifier_modules.delegation.preferences import Preference, prefer, preferences_of
 
 T = TypeVar("T")
 
@@ -24,6 +30,8 @@ _LONGEST_NAME = 64
 _NOT_IN_IDS = re.compile(r"[^A-Za-z0-9._-]+")
 _CHILD = re.compile(r"-[0-9a-f]{16}_")
 _SPEND = "delegation.spend"
+_RECALL = "session.recall"
+SELF = "self"
 
 
 class DelegationError(Exception):
@@ -162,6 +170,36 @@ class Children:
             f"There is no child session {session_id!r} that could go on. "
             "Use the session_id of an earlier answer, or name an agent to begin anew."
         )
+
+    async def recall(self, session_id: str) -> None:
+        """Look for a child that ran in an earlier process, where the app keeps such.
+
+        Raises:
+            DelegationError: its agent is not there any more.
+        """
+        recall = self._coordinator.get_capability(_RECALL)
+        if recall is None or session_id in self._kept or not self._is_own(session_id):
+            return
+        found = await recall(session_id)
+        if found is None:
+            return
+        agent = str(found.get("agent_name") or "")
+        order = Order(agent, self._config_of(agent), "")
+        # What it may do follows from what its parent may do now, not from what it once was.
+        plan = self.narrow(order.config).plan
+        await prefer(plan, preferences_of(order.config), self._coordinator.get("providers") or {})
+        self._describe(plan, order)
+        self._keep(session_id, Kept(agent, plan, [], int(found.get("turn_count") or 1)))
+
+    def _config_of(self, agent: str) -> Mapping[str, Any]:
+        agents = agents_of(self._coordinator.config)
+        if agent == SELF:
+            return {}
+        if agent not in agents:
+            raise DelegationError(
+                f"The agent {agent!r} of that session is not there any more. Name another to begin."
+            )
+        return agents[agent]
 
     def agent_of(self, session_id: str) -> str | None:
         kept = self._kept.get(session_id)

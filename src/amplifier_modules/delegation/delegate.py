@@ -6,17 +6,17 @@ from collections.abc import Mapping
 from copy import deepcopy
 from typing import Any, ClassVar
 
-from amplifier_modules.delegation.children import Children, DelegationError, Done, Order
+from amplifier_modules.delegation.children import SELF, Children, DelegationError, Done, Order
 from amplifier_modules.delegation.delegating import DelegatingTool
 from amplifier_modules.delegation.inheritance import instruction_with_context
 from amplifier_modules.delegation.inputs import PREFERENCES_SCHEMA, DelegateInput
 from amplifier_modules.delegation.narrowing import Limits, keeping
 from amplifier_modules.delegation.options import DelegateSettings
+from amplifier_modules.delegation.preferences import preferences_of
 
 __amplifier_module_type__ = "tool"
 
 MODULE_ID = "tool-delegate"
-SELF = "self"
 
 _SCHEMA: dict[str, Any] = {
     "type": "object",
@@ -124,8 +124,8 @@ class DelegateTool(DelegatingTool):
     async def _answer(self, wish: DelegateInput) -> dict[str, Any]:
         self._check(wish)
         if wish.session_id is not None:
-            agent = self.children.agent_of(wish.session_id)
             done = await self.resume(wish.session_id, wish.instruction)
+            agent = self.children.agent_of(wish.session_id)
         else:
             agent = str(wish.agent)
             done = await self._begin(agent, wish)
@@ -200,7 +200,7 @@ class DelegateTool(DelegatingTool):
             resolved = [dict(each) for each in found or () if isinstance(each, Mapping)]
             if resolved:
                 return resolved
-        return self.preferences_of(config)
+        return preferences_of(config)
 
 
 async def mount(coordinator: Any, config: dict[str, Any] | None = None) -> None:

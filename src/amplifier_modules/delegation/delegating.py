@@ -20,6 +20,7 @@ from amplifier_modules.delegation.children import (
 )
 from amplifier_modules.delegation.inputs import BadInput
 from amplifier_modules.delegation.narrowing import agents_of
+from amplifier_modules.delegation.preferences import preferences_of
 
 
 class DelegatingTool(ABC):
@@ -69,12 +70,6 @@ class DelegatingTool(ABC):
             raise DelegationError(f"There is no agent {name!r}. Agents: {known}.")
         return agents[name]
 
-    @staticmethod
-    def preferences_of(agent: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-        listed = agent.get("provider_preferences")
-        found = listed if isinstance(listed, list | tuple) else ()
-        return [each for each in found if isinstance(each, Mapping)]
-
     def explain_agent(self, name: str, plan: Mapping[str, Any]) -> dict[str, Any]:
         """What the agent `name` would get from a session with this plan, before it is run.
 
@@ -88,7 +83,7 @@ class DelegatingTool(ABC):
             "tool": self.name,
             "plan": child.plan,
             "instruction": instruction_of(agent),
-            "provider_preferences": [dict(each) for each in self.preferences_of(agent)],
+            "provider_preferences": [dict(each) for each in preferences_of(agent)],
             "limits": self.children.limits_of(child),
             "left_out": child.left_out,
         }
@@ -104,6 +99,7 @@ class DelegatingTool(ABC):
 
     async def resume(self, session_id: str, instruction: str) -> Done:
         """Let a child go on, and say when it begins and ends."""
+        await self.children.recall(session_id)
         about = self._ids(self.children.agent_of(session_id), session_id)
         await self.emit("agent_resumed", about)
         return await self._finished(self.children.resume(session_id, instruction), about)

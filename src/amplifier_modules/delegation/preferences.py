@@ -14,6 +14,13 @@ _GLOB = frozenset("*?[")
 _DEFAULT_PRIORITY = 100
 
 
+def preferences_of(agent: Mapping[str, Any]) -> list[Preference]:
+    """What an agent's config asks for."""
+    listed = agent.get("provider_preferences")
+    found = listed if isinstance(listed, list | tuple) else ()
+    return [each for each in found if isinstance(each, Mapping)]
+
+
 async def prefer(
     plan: dict[str, Any], preferences: Iterable[Preference], mounted: Mapping[str, Any]
 ) -> dict[str, str] | None:

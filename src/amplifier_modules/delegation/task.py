@@ -10,6 +10,7 @@ from amplifier_modules.delegation.inheritance import instruction_with_context
 from amplifier_modules.delegation.inputs import PREFERENCES_SCHEMA, TaskInput
 from amplifier_modules.delegation.narrowing import Limits, keeping
 from amplifier_modules.delegation.options import TaskSettings
+from amplifier_modules.delegation.preferences import preferences_of
 
 __amplifier_module_type__ = "tool"
 
@@ -89,7 +90,7 @@ class TaskTool(DelegatingTool):
         instruction = await instruction_with_context(
             wish.instruction, context, wish.inherit_context, wish.inherit_context_turns
         )
-        preferences = wish.preferences or self.preferences_of(config)
+        preferences = wish.preferences or preferences_of(config)
         order = Order(agent, config, instruction, preferences, self._inheritance())
         return await self.spawn(order, {})
 
