@@ -1,6 +1,8 @@
 """Mounts a subject in a real session, and speaks to it in the way of its kind."""
 
 import asyncio
+import os
+import shutil
 import sys
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
@@ -30,6 +32,16 @@ PATIENCE = 60.0
 
 class Failed(Exception):
     """The module failed in the way of its kind; this is what it said."""
+
+
+def children(pid: int | None = None) -> set[int]:
+    """The processes that one has started, this one by default, and that are still there."""
+    here = Path(f"/proc/{pid or os.getpid()}/task")
+    return {int(pid) for file in here.glob("*/children") for pid in file.read_text().split()}
+
+
+def open_files() -> int:
+    return len(os.listdir("/proc/self/fd"))
 
 
 @dataclass
@@ -146,8 +158,7 @@ async def mounted(
         config = CONFIG[subject.kind] if config is None else config
         if subject.transport == "grpc":
             server = await stack.enter_async_context(serving(subject, folder))
-        entry = {"module": subject.module_id, "config": config, **_placed(subject, folder, server)}
-        session = AmplifierSession(_plan(subject.kind, entry))
+        session = AmplifierSession(plan_with(subject, config, placed(subject, folder, server)))
         await stack.enter_async_context(session)
         failed = session.status.failed_modules
         if failed:
@@ -155,8 +166,9 @@ async def mounted(
         yield Mounted(subject, session, server.restart if server is not None else None)
 
 
-def _plan(kind: str, entry: dict[str, Any]) -> dict[str, Any]:
-    """A plan with `entry` in its place, and modules of the suite in the others."""
+def plan_with(subject: Subject, config: dict[str, Any], place: dict[str, Any]) -> dict[str, Any]:
+    """A plan with the subject in its place, and modules of the suite in the others."""
+    kind, entry = subject.kind, {"module": subject.module_id, "config": config, **place}
     plan: dict[str, Any] = {
         "session": {"orchestrator": {"module": "loop-basic"}, "context": _plain("context")},
         "providers": [_plain("provider")],
@@ -174,7 +186,7 @@ def _plain(kind: str) -> dict[str, Any]:
     return {"module": MODULE_IDS[kind], "source": str(PYTHON)}
 
 
-def _placed(subject: Subject, folder: Path, server: "Server | None") -> dict[str, Any]:
+def placed(subject: Subject, folder: Path, server: "Server | None" = None) -> dict[str, Any]:
     """Where the subject is, and how it is run."""
     if subject.transport == "python":
         return {"source": str(PYTHON)}
@@ -182,12 +194,24 @@ def _placed(subject: Subject, folder: Path, server: "Server | None") -> dict[str
         isolation = {"mode": "process", "env": MEASURED}
         return {"source": str(PYTHON), "isolation": isolation}
     if server is not None:
+        return at_port(subject.kind, folder, server.port)
+    place = _built(subject)
+    if subject.transport == "sidecar" and (place / "serve").exists():
+        # The program of a server is a sidecar as well.
+        shutil.copy(place / "serve", folder)
         folder.joinpath("amplifier.toml").write_text(
-            f'[module]\ntransport = "grpc"\ntype = "{subject.kind}"\n'
-            f'[grpc]\nendpoint = "127.0.0.1:{server.port}"\nguard = true\n'
+            f'[module]\ntransport = "rust"\ntype = "{subject.kind}"\ncrate = "serve"\n'
         )
-        return {"source": str(folder)}
-    return {"source": str(_built(subject))}
+        place = folder
+    return {"source": str(place)}
+
+
+def at_port(kind: str, folder: Path, port: int) -> dict[str, Any]:
+    folder.joinpath("amplifier.toml").write_text(
+        f'[module]\ntransport = "grpc"\ntype = "{kind}"\n'
+        f'[grpc]\nendpoint = "127.0.0.1:{port}"\nguard = true\n'
+    )
+    return {"source": str(folder)}
 
 
 def _built(subject: Subject) -> Path:

@@ -63,6 +63,12 @@ IN_WASM = [
 ]
 
 EXAMPLES = [
+    Subject("provider", "grpc", "Go", "grpc-provider-go"),
+    Subject("orchestrator", "grpc", "Go", "grpc-orchestrator-go"),
+    Subject("context", "grpc", "TypeScript", "grpc-context-typescript"),
+    Subject("provider", "sidecar", "Go", "grpc-provider-go"),
+    Subject("orchestrator", "sidecar", "Go", "grpc-orchestrator-go"),
+    Subject("context", "sidecar", "TypeScript", "grpc-context-typescript"),
     Subject("tool", "sidecar", "Rust", "sidecar-tool-rust"),
     Subject("hook", "sidecar", "Rust", "sidecar-hook-rust"),
     Subject("tool", "wasm", "Rust", "wasm-tool-rust"),

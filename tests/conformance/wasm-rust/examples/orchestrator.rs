@@ -74,8 +74,8 @@ fn answer(call: &Value) -> Result<String, String> {
         let reason = verdict["reason"].as_str().unwrap_or_default();
         return Ok(format!("Denied: {reason}"));
     }
-    if verdict["action"] == "modify" {
-        data["tool_input"] = verdict["data"]["tool_input"].clone();
+    if let Some(changed) = verdict["data"].get("tool_input") {
+        data["tool_input"] = changed.clone();
     }
     let asked = bytes(json!({"name": call["name"], "input": data["tool_input"]}));
     let result = parse(&kernel::execute_tool(&asked)?)?;
