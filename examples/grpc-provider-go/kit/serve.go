@@ -3,6 +3,7 @@ package kit
 
 import (
 	"context"
+	"errors"
 	"crypto/subtle"
 	"flag"
 	"fmt"
@@ -61,7 +62,7 @@ func Serve(module Module) {
 	pb.RegisterModuleLifecycleServer(server, &lifecycle{module: module})
 	go endWhenTold(server)
 	fmt.Printf("READY:%d\n", listener.Addr().(*net.TCPAddr).Port)
-	if err := server.Serve(listener); err != nil {
+	if err := server.Serve(listener); err != nil && !errors.Is(err, grpc.ErrServerStopped) {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
