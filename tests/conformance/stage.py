@@ -5,7 +5,7 @@ import os
 import shutil
 import sys
 from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -40,8 +40,13 @@ def children(pid: int | None = None) -> set[int]:
     return {int(pid) for file in here.glob("*/children") for pid in file.read_text().split()}
 
 
-def open_files() -> int:
-    return len(os.listdir("/proc/self/fd"))
+def open_files() -> list[str]:
+    """What the open files of this process are."""
+    found = []
+    for link in Path("/proc/self/fd").iterdir():
+        with suppress(OSError):
+            found.append(str(link.readlink()))
+    return found
 
 
 @dataclass

@@ -3,8 +3,8 @@ package kit
 
 import (
 	"context"
-	"errors"
 	"crypto/subtle"
+	"errors"
 	"flag"
 	"fmt"
 	"io"
