@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -24,6 +25,7 @@ from amplifier.settings.schema import (
 )
 
 FENCE = "---"
+_CONTEXT = re.compile(r'<context_file paths="([^"]*)">\n(.*?)\n</context_file>\s*', re.DOTALL)
 _WANTED = Many(Either(text, ENTRY))
 _META = Keys({"name": text, "description": text})
 _SESSION = Keys(
@@ -118,6 +120,12 @@ def _document(path: Path, data: bytes) -> Document:
         return Document(path, parse(content, str(path)), "", 0)
     front, body, line = split_front_matter(content, str(path))
     return Document(path, parse(front, str(path), 2), body.strip(), line)
+
+
+def split_context(instruction: str) -> dict[str, str]:
+    """The parts of a composed instruction: itself, and each file that was added to it."""
+    found = {"instruction": _CONTEXT.sub("", instruction).removesuffix("---").strip()}
+    return found | {f"context {each[1]}": each[2] for each in _CONTEXT.finditer(instruction)}
 
 
 def split_front_matter(content: str, file: str) -> tuple[str, str, int]:

@@ -11,7 +11,7 @@ from amplifier_core.utils.spelling import did_you_mean
 
 from amplifier.settings.nodes import ConfigError, Origin
 from amplifier.sources.lock import Entry
-from amplifier.sources.uris import SourceError, parse_source
+from amplifier.sources.uris import INDEX, SourceError, parse_source
 
 _NAMESPACE = re.compile(r"[A-Za-z][\w-]+")
 BUILT_IN = Path(__file__).parent / "builtin"
@@ -55,6 +55,8 @@ class Library:
             places = [folder / "bundles" / reference for folder in self.folders]
             found = [each for each in places if _has_bundle(each)]
             return found[0] if found else None
+        if reference.startswith(INDEX):
+            return self._place(reference, origin, base)
         namespace, separator, below = reference.partition(":")
         if separator and _NAMESPACE.fullmatch(namespace) and not below.startswith("//"):
             root = self.find(namespace, origin, base)

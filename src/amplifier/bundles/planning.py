@@ -8,6 +8,9 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
+import re
+from collections.abc import Container, Iterator
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -22,6 +25,11 @@ from amplifier.trust.store import content_hash, trusted
 DEFAULT = "default"
 BUILT_IN = Path(__file__).parent / "builtin"
 HOOKS_MODULE = ("hooks-shell", "hook-shell")
+SCRIPTS = (".sh", ".bash", ".py", ".js", ".mjs", ".ts", ".rb", ".pl")
+LARGEST_SCRIPT = 20_000_000
+_WORD = re.compile(
+    rb"[A-Za-z0-9_.][A-Za-z0-9_./-]*|(?<=\})/[A-Za-z0-9_./-]+|(?<=R)/[A-Za-z0-9_./-]+"
+)
 
 
 class Untrusted(Exception):
@@ -81,9 +89,10 @@ def plan_for(
         _keep(file, plan)
     plan.notes += ground.notes
     # Not kept with the plan: the module looks for these files by itself at every start.
-    plan.inputs |= _hook_files(plan.mounts, ground.root)
+    hooks = _hook_files(plan.mounts, ground.root)
+    plan.inputs |= hooks
     if not as_if_trusted:
-        _check_trust(plan)
+        _check_trust(plan, hooks)
     return plan
 
 
@@ -160,13 +169,30 @@ def _hash(path: Path, kind: str) -> str | None:
 
 
 def _hook_files(mounts: dict[str, Any], root: Path) -> dict[str, list[str]]:
-    """Files with commands that a hook module of the plan would run."""
+    """Files with commands that a hook module of the plan would run, and the scripts they name.
+
+    What a command does depends on where it runs: these files are trusted at their place.
+    """
     folder = root / FOLDER / "hooks"
     is_used = any(each["module"] in HOOKS_MODULE for each in mounts.get("hooks", []))
     if not is_used or not folder.is_dir():
         return {}
     files = [each for each in sorted(folder.rglob("*")) if not each.is_dir()]
-    return {str(each): ["file", content_hash(read_file(each) or b"")] for each in files}
+    contents = {each: read_file(each) or b"" for each in files}
+    for each in [script for data in contents.values() for script in _scripts(data, root)]:
+        contents.setdefault(each, read_file(each, LARGEST_SCRIPT) or b"")
+    return {
+        str(path): ["file", content_hash(f"{path}\0".encode("utf-8", "surrogateescape") + data)]
+        for path, data in contents.items()
+    }
+
+
+def _scripts(data: bytes, root: Path) -> Iterator[Path]:
+    """The programs of the project that a text names."""
+    for word in dict.fromkeys(_WORD.findall(data)):
+        path = root / word.decode().removeprefix("/")
+        if path.is_file() and (path.suffix in SCRIPTS or os.access(path, os.X_OK)):
+            yield path
 
 
 # -- trust ----------------------------------------------------------------------------
@@ -188,15 +214,15 @@ def untrusted_inputs(plan: Plan) -> list[tuple[Path, str]]:
     return [(path, found) for path, found in foreign if found not in known]
 
 
-def _check_trust(plan: Plan) -> None:
+def _check_trust(plan: Plan, hooks: Container[str]) -> None:
     missing = untrusted_inputs(plan)
-    hooks = project_root() / FOLDER / "hooks"
-    if any(path.is_relative_to(hooks) for path, _ in missing):
+    if any(str(path) in hooks for path, _ in missing):
         for each in plan.mounts.get("hooks", []):
             if each["module"] in HOOKS_MODULE:
                 each["config"] = {**each.get("config", {}), "enabled": False}
-        plan.notes.append(f"Not trusted, and so not used: {hooks}. See `amplifier trust show`.")
-        missing = [(path, found) for path, found in missing if not path.is_relative_to(hooks)]
+        folder = project_root() / FOLDER / "hooks"
+        plan.notes.append(f"Not trusted, and so not used: {folder}. See `amplifier trust show`.")
+        missing = [(path, found) for path, found in missing if str(path) not in hooks]
     if missing:
         names = ", ".join(str(path) for path, _ in missing[:5])
         raise Untrusted(

@@ -7,7 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from amplifier.cli.common import Failure, echo_json, failing_in_words, format_options
+from amplifier.cli.common import (
+    Failure,
+    Listing,
+    echo_json,
+    failing_in_words,
+    format_options,
+    list_options,
+)
 from amplifier.cli.tool import BUNDLE
 
 if TYPE_CHECKING:
@@ -28,25 +35,26 @@ def agents() -> None:
 
 @agents.command("list")
 @BUNDLE
-@format_options
+@list_options
 @failing_in_words
-def list_(bundle: str | None, as_json: bool) -> None:
+def list_(bundle: str | None, listing: Listing) -> None:
     """List the agents that a session can hand work to."""
     plan = _plan(bundle)
     found = _agents(plan)
-    if as_json:
-        origins = {name: plan.origins.get(f"agents.{name}") for name in found}
-        echo_json([{"name": each, **_about(found[each]), "from": origins[each]} for each in found])
-        return
-    for name, agent in found.items():
-        text = shorten(_about(agent)["description"], LONGEST_LINE, placeholder=" ...")
-        click.echo(f"{name:<16}{text}")
-    if not found:
+    origins = {name: plan.origins.get(f"agents.{name}") for name in found}
+    rows = [{"name": each, **_about(found[each]), "from": origins[each]} for each in found]
+    listing.print(rows, _line)
+    if not found and not listing.as_json:
         click.echo(
             f"Bundle {plan.bundle!r} has no agents. `-B developer` has five; "
             "docs/reference/bundles.md says how to write one.",
             err=True,
         )
+
+
+def _line(agent: dict[str, Any]) -> str:
+    text = shorten(agent["description"], LONGEST_LINE, placeholder=" ...")
+    return f"{agent['name']:<16}{text}"
 
 
 @agents.command()

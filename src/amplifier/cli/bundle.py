@@ -9,11 +9,11 @@ import click
 
 from amplifier.cli.common import (
     Failure,
+    Listing,
     Scoped,
     agree,
-    echo_json,
     failing_in_words,
-    format_options,
+    list_options,
     scope_options,
 )
 
@@ -27,30 +27,35 @@ def bundle() -> None:
 
 
 @bundle.command("list")
-@format_options
+@list_options
 @failing_in_words
-def list_(as_json: bool) -> None:
+def list_(listing: Listing) -> None:
     """List the bundles that can be used by name."""
     from amplifier.bundles.library import known_bundles
 
     names, active, _ = known_bundles()
-    if as_json:
-        echo_json(
-            [{"name": name, "from": uri, "active": name == active} for name, uri in names.items()]
-        )
-        return
-    for name, uri in names.items():
-        click.echo(f"{'*' if name == active else ' '} {name:<20}{uri}")
+    rows = [{"name": name, "from": uri, "active": name == active} for name, uri in names.items()]
+    listing.print(
+        rows, lambda each: f"{'*' if each['active'] else ' '} {each['name']:<20}{each['from']}"
+    )
 
 
 @bundle.command()
 @click.argument("name")
+@list_options
 @click.pass_context
-def show(context: click.Context, name: str) -> None:
+def show(context: click.Context, name: str, listing: Listing) -> None:
     """Print what NAME is composed of, with origins: the same as `amplifier plan -B NAME`."""
+    from amplifier.bundles.planning import plan_for
     from amplifier.cli.plan import plan
 
-    context.invoke(plan, bundle=name, instruction=False, _format=None, _json=False)
+    if listing.detail == "compact":
+        found = failing_in_words(plan_for)(name)
+        click.echo(f"{found.bundle}  {found.hash}")
+        return
+    is_detailed = listing.detail == "detailed"
+    context.invoke(plan, bundle=name, instruction=is_detailed, tokens=False, _format=None,
+                   _json=listing.as_json)  # fmt: skip
 
 
 @bundle.command()

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, ParamSpec, TypeVar
 
 import click
 
@@ -75,6 +75,49 @@ def format_options(command: Callable[..., Any]) -> Callable[..., Any]:
     with_format = click.option("--json", "_json", is_flag=True, help=text)(with_format)
     choice = click.Choice(["text", "json"])
     return click.option("--format", "_format", type=choice, help="The same by name.")(with_format)
+
+
+@dataclass(frozen=True)
+class Listing:
+    """How rows are to be printed; the first value of a row is its name."""
+
+    as_json: bool
+    detail: Literal["compact", "detailed"] | None
+
+    def print(self, rows: Sequence[dict[str, Any]], line: Callable[[dict[str, Any]], str]) -> None:
+        """All rows: as JSON, by name only, with all that is known, or with `line`."""
+        if self.as_json:
+            echo_json(rows)
+            return
+        for each in rows:
+            click.echo(self._shown(each, line))
+
+    def _shown(self, row: dict[str, Any], line: Callable[[dict[str, Any]], str]) -> str:
+        if self.detail == "compact":
+            return str(next(iter(row.values())))
+        if self.detail == "detailed":
+            width = max(map(len, row)) + 2
+            facts = [f"{key + ':':<{width}}{value}" for key, value in row.items()]
+            return "\n".join([*facts, ""])
+        return line(row)
+
+
+def list_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """`--compact`, `--detailed`, `--format` and `--json`, handed on as `listing: Listing`."""
+
+    @functools.wraps(command)
+    def with_listing(*args: Any, **kwargs: Any) -> Any:
+        is_compact, is_detailed = kwargs.pop("_compact"), kwargs.pop("_detailed")
+        if is_compact and is_detailed:
+            raise click.UsageError("Choose --compact or --detailed, not both.")
+        detail = "compact" if is_compact else "detailed" if is_detailed else None
+        listing = Listing(kwargs.pop("as_json"), detail)  # type: ignore[arg-type]
+        return command(*args, listing=listing, **kwargs)
+
+    found = format_options(with_listing)
+    text = "Print all that is known of each."
+    found = click.option("--detailed", "_detailed", is_flag=True, help=text)(found)
+    return click.option("--compact", "_compact", is_flag=True, help="Print names only.")(found)
 
 
 def failing_in_words(command: Callable[P, R]) -> Callable[P, R]:

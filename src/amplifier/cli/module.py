@@ -10,11 +10,12 @@ import click
 
 from amplifier.cli.common import (
     Failure,
+    Listing,
     Scoped,
     agree,
     echo_json,
     failing_in_words,
-    format_options,
+    list_options,
     scope_options,
 )
 from amplifier.cli.override import override
@@ -35,26 +36,25 @@ module.add_command(override)
 
 @module.command("list")
 @click.option("-t", "--type", "kind", type=click.Choice(["all", *KINDS]), default="all")
-@format_options
+@list_options
 @failing_in_words
-def list_(kind: str, as_json: bool) -> None:
+def list_(kind: str, listing: Listing) -> None:
     """List installed modules and those of the active bundle."""
     from amplifier.sources.listing import known_modules
 
-    found = [each for each in known_modules() if kind in ("all", each["type"])]
-    if as_json:
-        echo_json(found)
-        return
-    for each in found:
-        mark = "*" if each["active"] else " "
-        click.echo(f"{mark} {each['id']:<26}{each['type']:<14}{each['version']:<10}{each['from']}")
+    listing.print([each for each in known_modules() if kind in ("all", each["type"])], _line)
+
+
+def _line(each: dict[str, Any]) -> str:
+    mark = "*" if each["active"] else " "
+    return f"{mark} {each['id']:<26}{each['type']:<14}{each['version']:<10}{each['from']}"
 
 
 @module.command()
 @click.argument("id")
-@format_options
+@list_options
 @failing_in_words
-def show(id: str, as_json: bool) -> None:
+def show(id: str, listing: Listing) -> None:
     """Print what is known about one module."""
     from amplifier_core.utils.spelling import did_you_mean
 
@@ -65,11 +65,13 @@ def show(id: str, as_json: bool) -> None:
     if found is None:
         names = [each["id"] for each in modules]
         raise Failure(f"There is no module {id!r}. {did_you_mean(id, names, 'See `module list`.')}")
-    if as_json:
+    if listing.as_json:
         echo_json(found)
-        return
-    for key, value in found.items():
-        click.echo(f"{key + ':':<10}{value}")
+    elif listing.detail == "compact":
+        click.echo(_line(found))
+    else:
+        for key, value in found.items():
+            click.echo(f"{key + ':':<10}{value}")
 
 
 @module.command()
@@ -85,7 +87,12 @@ def current() -> None:
 
 @module.command()
 @click.argument("id")
-@click.option("-s", "--source", required=True, help="git+https://..., a folder or a zip archive.")
+@click.option(
+    "-s",
+    "--source",
+    required=True,
+    help="git+https://..., pypi:NAME==VERSION, a folder or a zip archive.",
+)
 @click.option("-y", "--yes", is_flag=True, help="Do not ask.")
 @scope_options(default="global")
 @failing_in_words

@@ -8,10 +8,12 @@ import click
 
 from amplifier.cli.common import (
     Failure,
+    Listing,
     Scoped,
     echo_json,
     failing_in_words,
     format_options,
+    list_options,
     scope_options,
 )
 from amplifier.cli.provider_setup import (
@@ -41,17 +43,20 @@ def provider() -> None:
 
 
 @provider.command("list")
-@format_options
+@list_options
 @failing_in_words
-def list_(as_json: bool) -> None:
+def list_(listing: Listing) -> None:
     """List the providers that are set up, the one in use first, then those with a key."""
     from amplifier.providers import configured, detected, name_of
 
     entries = configured()
     others = [each for each in detected() if each not in [entry["module"] for entry in entries]]
-    if as_json:
-        shown = [{"name": name_of(entry), **_without_secrets(entry)} for entry in entries]
+    shown = [{"name": name_of(entry), **_without_secrets(entry)} for entry in entries]
+    if listing.as_json:
         echo_json({"configured": shown, "with_credentials": others})
+        return
+    if listing.detail is not None:
+        listing.print(shown, str)
         return
     for number, entry in enumerate(entries):
         model = (entry.get("config") or {}).get("default_model", "its default model")

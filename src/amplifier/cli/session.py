@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from amplifier.cli.common import done
+from amplifier.cli.common import Listing, done, list_options
 from amplifier.cli.going_on import resume
 from amplifier.cli.options import json_option
 from amplifier.exits import FAILED
@@ -73,10 +73,10 @@ session.add_command(resume)
 @click.option("--all-projects", is_flag=True, help="Not only those of this folder.")
 @click.option("-t", "--tree", metavar="ID", help="Only copies and children of ID.")
 @click.option("-c", "--children", "with_children", is_flag=True, help="Children as well.")
-@json_option
+@list_options
 @_told
 def list_(
-    limit: int, all_projects: bool, tree: str | None, with_children: bool, as_json: bool
+    limit: int, all_projects: bool, tree: str | None, with_children: bool, listing: Listing
 ) -> None:
     """List sessions; those that did a part of another's work only if asked for."""
     from amplifier.sessions.listing import below, summaries
@@ -85,8 +85,8 @@ def list_(
         found = below(_found(tree))
     else:
         found = summaries(all_projects, limit, with_children=with_children)
-    if as_json:
-        _print([each.as_dict() for each in found[:limit]])
+    if listing.as_json or listing.detail:
+        listing.print([each.as_dict() for each in found[:limit]], str)
         return
     for each in found[:limit]:
         click.echo(each.line())

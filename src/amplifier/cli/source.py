@@ -6,10 +6,11 @@ import click
 
 from amplifier.cli.common import (
     Failure,
+    Listing,
     Scoped,
     echo_json,
     failing_in_words,
-    format_options,
+    list_options,
     scope_options,
 )
 
@@ -57,20 +58,20 @@ def remove(id: str, scope: Scoped) -> None:
 
 
 @source.command("list")
-@format_options
+@list_options
 @failing_in_words
-def list_(as_json: bool) -> None:
+def list_(listing: Listing) -> None:
     """List the sources in effect."""
     from amplifier.settings.scopes import load_settings
 
     settings = load_settings()
     found = {kind: settings.value(*keys) or {} for kind, keys in PLACES.items()}
-    if as_json:
+    if listing.as_json:
         echo_json(found)
         return
-    for kind, each in found.items():
-        for id, uri in each.items():
-            click.echo(f"{kind:<8}{id:<26}{uri}")
+    pairs = [(kind, *pair) for kind, each in found.items() for pair in each.items()]
+    rows = [{"id": id, "kind": kind, "from": uri} for kind, id, uri in pairs]
+    listing.print(rows, lambda each: f"{each['kind']:<8}{each['id']:<26}{each['from']}")
 
 
 @source.command()

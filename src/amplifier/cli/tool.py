@@ -8,7 +8,14 @@ from typing import Any
 
 import click
 
-from amplifier.cli.common import Failure, done, echo_json, failing_in_words, format_options
+from amplifier.cli.common import (
+    Failure,
+    Listing,
+    done,
+    echo_json,
+    failing_in_words,
+    list_options,
+)
 from amplifier.exits import FAILED
 
 BUNDLE = click.option("-b", "-B", "--bundle", help="Bundle to mount; otherwise the active one.")
@@ -22,28 +29,27 @@ def tool() -> None:
 
 @tool.command("list")
 @BUNDLE
-@format_options
+@list_options
 @failing_in_words
-def list_(bundle: str | None, as_json: bool) -> None:
+def list_(bundle: str | None, listing: Listing) -> None:
     """Mount the bundle and list its tools."""
 
     async def look(tools: dict[str, Any]) -> list[dict[str, str]]:
         return [{"name": name, "description": each.description} for name, each in tools.items()]
 
-    found = with_tools(bundle, look)
-    if as_json:
-        echo_json(found)
-        return
-    for each in found:
-        click.echo(f"{each['name']:<16}{' '.join(each['description'].split())[:100]}")
+    listing.print(with_tools(bundle, look), _line)
+
+
+def _line(each: dict[str, Any]) -> str:
+    return f"{each['name']:<16}{' '.join(each['description'].split())[:100]}"
 
 
 @tool.command()
 @click.argument("name")
 @BUNDLE
-@format_options
+@list_options
 @failing_in_words
-def info(name: str, bundle: str | None, as_json: bool) -> None:
+def info(name: str, bundle: str | None, listing: Listing) -> None:
     """Print the description and the input schema of a tool."""
 
     async def look(tools: dict[str, Any]) -> dict[str, Any]:
@@ -52,8 +58,11 @@ def info(name: str, bundle: str | None, as_json: bool) -> None:
         return {"name": name, "description": each.description, "input_schema": schema}
 
     found = with_tools(bundle, look)
-    if as_json:
+    if listing.as_json:
         echo_json(found)
+        return
+    if listing.detail == "compact":
+        click.echo(_line(found))
         return
     click.echo(f"{found['name']}\n\n{found['description']}\n")
     echo_json(found["input_schema"])

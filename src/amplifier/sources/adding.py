@@ -49,8 +49,9 @@ def get_offer(written: Any, base: Path | None = None) -> Offer:
         return Offer(source, Path(source.location), None)
     if source.kind == "package":
         raise SourceError(
-            f"{source.location!r} is no path or address. An installed package needs no source; "
-            f"write './{source.location}' for a folder."
+            f"{source.location!r} is no path or address. An installed package needs no source. "
+            f"Write 'pypi:{source.location}' for one from an index, or './{source.location}' for "
+            f"a folder."
         )
     fetched = cache.bring(source)
     entry: Entry = {"hash": fetched.hash, "kind": source.kind, **description_of(fetched.folder)}

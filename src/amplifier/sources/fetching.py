@@ -1,4 +1,4 @@
-"""Brings a repository or an archive into an empty folder, and nothing anywhere else."""
+"""Brings a repository, archive or package into an empty folder, and nothing anywhere else."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import shutil
 import signal
 import stat
 import subprocess
+import sys
 import zipfile
 import zlib
 from pathlib import Path, PurePosixPath
@@ -38,6 +39,8 @@ def fetch(source: Source, folder: Path) -> str:
     """
     if source.kind == "git":
         return _clone(source, folder)
+    if source.kind == "index":
+        return _from_index(source, folder)
     _unpack(source, folder)
     return ""
 
@@ -63,10 +66,15 @@ def _git(source: Source, folder: Path, *arguments: str) -> str:
     settings = [part for each in _SAFE for part in ("-c", each)]
     env = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
     env |= {"GIT_TERMINAL_PROMPT": "0", "GIT_ALLOW_PROTOCOL": "https:ssh:http:git:file"}
+    return _output(source, ["git", *settings, *arguments], folder, env)
+
+
+def _output(source: Source, command: list[str], folder: Path, env: dict[str, str]) -> str:
+    """What a program prints that brings a source, in time and without anybody to ask."""
     limit = _limit()
     try:
         process = subprocess.Popen(
-            ["git", *settings, *arguments],
+            command,
             cwd=folder,
             env=env,
             stdin=subprocess.DEVNULL,
@@ -86,7 +94,7 @@ def _git(source: Source, folder: Path, *arguments: str) -> str:
         raise
     if process.returncode:
         said = " ".join(err.decode("utf-8", "replace").split())[-300:]
-        raise SourceError(f"{source.uri!r} cannot be fetched: {said or 'git failed'}.")
+        raise SourceError(f"{source.uri!r} cannot be fetched: {said or 'no reason is known'}.")
     return out.decode("utf-8", "replace")
 
 
@@ -106,6 +114,33 @@ def _limit() -> float:
         return LONGEST_FETCH
 
 
+# -- an index of packages ---------------------------------------------------------------
+
+
+def _from_index(source: Source, folder: Path) -> str:
+    """Unpack a wheel, and nothing that would have to be built: building runs its code."""
+    wanted = f"{source.location}=={source.ref}" if source.ref else source.location
+    place = folder.parent / "wheel"
+    place.mkdir(parents=True)
+    command = [
+        *(sys.executable, "-P", "-m", "pip", "--disable-pip-version-check", "--no-input"),
+        *("download", "--quiet", "--no-deps", "--only-binary", ":all:", "--dest", "."),
+        *("--", wanted),
+    ]
+    _output(source, command, place, dict(os.environ))
+    wheels = list(place.glob("*.whl"))
+    if len(wheels) != 1:
+        raise SourceError(f"{source.uri!r} has no wheel. Ask its makers for one, or use git.")
+    if wheels[0].stat().st_size > LARGEST_ARCHIVE:
+        raise _too_large(source)
+    folder.mkdir(parents=True, exist_ok=True)
+    try:
+        _extract(source, wheels[0], folder)
+    except _BAD_ARCHIVE as error:
+        raise SourceError(f"{source.uri!r} cannot be unpacked: {error}.") from error
+    return ""
+
+
 # -- archives -------------------------------------------------------------------------
 
 
@@ -115,6 +150,7 @@ def _unpack(source: Source, folder: Path) -> None:
     try:
         _download(source, archive)
         _extract(source, archive, folder)
+        _lift_single_folder(folder)
     except _BAD_ARCHIVE as error:
         raise SourceError(f"{source.uri!r} cannot be unpacked: {error}.") from error
     finally:
@@ -178,7 +214,6 @@ def _extract(source: Source, archive: Path, folder: Path) -> None:
                     file.write(chunk)
             if (info.external_attr >> 16) & stat.S_IXUSR:
                 target.chmod(0o755)
-    _lift_single_folder(folder)
 
 
 def _target(info: zipfile.ZipInfo, folder: Path) -> Path:

@@ -24,11 +24,13 @@ def describe(folder: Path) -> dict[str, Any]:
     """Version, transport, requirements, tools and what its code makes use of."""
     project = _toml(folder / "pyproject.toml").get("project", {})
     manifest = _toml(folder / "amplifier.toml").get("module", {})
-    found: dict[str, Any] = {"version": str(project.get("version") or "unknown")}
+    version, requires = _metadata(folder)
+    found: dict[str, Any] = {"version": str(project.get("version") or version or "unknown")}
     if manifest.get("transport"):
         found["transport"] = str(manifest["transport"])
-    if project.get("dependencies"):
-        found["requires"] = sorted(map(str, project["dependencies"]))
+    requires = list(map(str, project.get("dependencies") or requires))
+    if requires:
+        found["requires"] = sorted(requires)
     tools, uses = set[str](), set[str]()
     for path in _python_files(folder):
         tree = _parsed(path)
@@ -36,6 +38,18 @@ def describe(folder: Path) -> dict[str, Any]:
             tools |= _tools(tree)
             uses |= _uses(tree)
     return {**found, "tools": sorted(tools), "uses": sorted(uses)}
+
+
+def _metadata(folder: Path) -> tuple[str, list[str]]:
+    """Version and requirements of an unpacked wheel."""
+    from email.parser import HeaderParser
+
+    file = next(folder.glob("*.dist-info/METADATA"), None)
+    if file is None or file.stat().st_size > LARGEST_FILE:
+        return "", []
+    headers = HeaderParser().parsestr(file.read_text(encoding="utf-8", errors="replace"))
+    needed = headers.get_all("Requires-Dist") or []
+    return str(headers.get("Version") or ""), [each for each in needed if "extra ==" not in each]
 
 
 def _python_files(folder: Path) -> list[Path]:

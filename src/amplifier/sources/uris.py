@@ -1,4 +1,4 @@
-"""What a source names: a git repository, a local folder, an archive or an installed package."""
+"""What a source names: a repository, a folder, an archive, or a package of an index."""
 
 from __future__ import annotations
 
@@ -11,11 +11,13 @@ from urllib.parse import unquote, urlsplit
 
 from amplifier_core.module_sources import local_path
 
-Kind = Literal["git", "path", "zip", "package"]
+Kind = Literal["git", "path", "zip", "index", "package"]
 
 _SCHEMES = {"git": ("https", "ssh", "http", "git", "file"), "zip": ("https", "file")}
 _REF = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._/+-]*")
 _PACKAGE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
+_VERSION = re.compile(r"[A-Za-z0-9][A-Za-z0-9.!+_-]*")
+INDEX = "pypi:"
 _COMMIT = re.compile(r"[0-9a-f]{40}")
 _SUBDIRECTORY = "subdirectory="
 
@@ -37,15 +39,16 @@ class Source:
     @property
     def uri(self) -> str:
         """The source as one text; the same for every way to write it."""
-        prefix = {"git": "git+", "zip": "zip+", "path": "", "package": ""}[self.kind]
-        ref = f"@{self.ref}" if self.ref else ""
+        prefix = {"git": "git+", "zip": "zip+", "index": INDEX}.get(self.kind, "")
+        mark = "==" if self.kind == "index" else "@"
+        ref = f"{mark}{self.ref}" if self.ref else ""
         below = f"#{_SUBDIRECTORY}{self.subdirectory}" if self.subdirectory else ""
         return f"{prefix}{self.location}{ref}{below}"
 
     @property
     def is_fetched(self) -> bool:
         """Whether it has to be brought here before it can be used."""
-        return self.kind in ("git", "zip")
+        return self.kind in ("git", "zip", "index")
 
     @property
     def is_pinned(self) -> bool:
@@ -68,6 +71,8 @@ def parse_source(written: Any, base: Path | None = None) -> Source:
         raise SourceError(f"The source {text!r} has spaces or unprintable characters. Remove them.")
     location, _, fragment = text.partition("#")
     below = _subdirectory(fragment, text)
+    if location.startswith(INDEX):
+        return _index(location.removeprefix(INDEX), below)
     if location.startswith("git+"):
         address, ref = _split_ref(location.removeprefix("git+"))
         return _git(address, ref, below)
@@ -126,6 +131,17 @@ def _git(address: str, ref: str | None, below: str) -> Source:
 def _zip(address: str, below: str) -> Source:
     _check_address(address, "zip")
     return Source("zip", address, None, below)
+
+
+def _index(text: str, below: str) -> Source:
+    name, separator, version = text.partition("==")
+    is_name = _PACKAGE.fullmatch(name) is not None
+    if not is_name or (separator and _VERSION.fullmatch(version) is None):
+        raise SourceError(
+            f"{text!r} is no package. Write its name, and perhaps one version: 'pypi:name==1.2'."
+        )
+    # However it is written, an index knows it by one name.
+    return Source("index", re.sub(r"[-_.]+", "-", name).lower(), version or None, below)
 
 
 def _check_address(address: str, kind: Literal["git", "zip"]) -> None:

@@ -29,6 +29,8 @@ PLAN = {"session": {"orchestrator": "loop-basic", "context": "context-simple"}}
         ({"type": "git", "url": "https://h.org/r", "ref": "v1"}, "git+https://h.org/r@v1"),
         ({"type": "file", "path": "/x/y"}, "/x/y"),
         ("some-package", "some-package"),
+        ("pypi:Some_Package==1.2", "pypi:some-package==1.2"),
+        ("pypi:some.package#subdirectory=a", "pypi:some-package#subdirectory=a"),
     ],
 )
 def test_a_source_has_one_spelling(written: object, uri: str) -> None:
@@ -39,6 +41,13 @@ def test_a_source_has_one_spelling(written: object, uri: str) -> None:
 @pytest.mark.parametrize(
     "written",
     [
+        "pypi:--index-url=https://h.org",
+        "pypi:x==1.2;os_name",
+        "pypi:x>=1",
+        "pypi:x @ https://h.org/x.whl",
+        "pypi:../x",
+        "pypi:x==-r",
+        "pypi:",
         "git+ext::sh -c id",
         "git+ext::sh",
         "git+-oProxyCommand=id",

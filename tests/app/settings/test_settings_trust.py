@@ -77,6 +77,38 @@ def test_hooks_of_a_project_are_switched_off_until_they_are_trusted(project: Pro
     assert config() is None
 
 
+def hooks_config(project: Project) -> object:
+    hooks = plan_for(None).mounts["hooks"]
+    return next(each for each in hooks if each["module"] == "hooks-shell").get("config")
+
+
+@pytest.mark.parametrize(
+    "command", ["./scripts/x.sh --all", "sh scripts/x.sh", "${ROOT}/scripts/x.sh"]
+)
+def test_a_script_that_a_trusted_hook_names_is_trusted_as_it_is(
+    project: Project, command: str
+) -> None:
+    project.write(".amplifier/hooks/check.json", HOOK.replace("evil", command))
+    script = project.write("scripts/x.sh", "echo good\n")
+    project.trust()
+    before = hooks_config(project)
+    script.write_text("echo evil\n")
+
+    assert (before, hooks_config(project)) == (None, {"enabled": False})
+
+
+def test_a_hook_that_is_trusted_in_one_project_is_not_in_another(
+    project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    project.write(".amplifier/hooks/check.json", HOOK)
+    project.trust()
+    other = Project(project.root.parent / "other", project.home)
+    other.write(".amplifier/hooks/check.json", HOOK)
+    monkeypatch.chdir(other.root)
+
+    assert hooks_config(other) == {"enabled": False}
+
+
 def test_what_would_run_is_shown(project: Project) -> None:
     project.write(".amplifier/settings.yaml", WITH_TOOL + "overrides:\n  tool-bash:\n"
                   "    config: {safety_profile: unrestricted}\n")  # fmt: skip
