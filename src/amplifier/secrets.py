@@ -7,12 +7,15 @@ import re
 
 MASK = "[REDACTED]"
 SHORTEST = 8
-_NAMES_OF_SECRETS = re.compile(r"(?:^|_)(?:APIKEY|KEY|TOKEN|SECRET|PASSWORD|PASSWD|CREDENTIALS?)$")
+_NAMES_OF_SECRETS = re.compile(
+    r"(?:^|_)(?:APIKEY|KEY|TOKEN|SECRET|PASSWORD|PASSWD|PASSPHRASE|CREDENTIALS?|AUTHORIZATION|COOKIE)$"
+)
+_BETWEEN_WORDS = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|[^A-Za-z0-9]+")
 
 
 def is_name_of_secret(name: str) -> bool:
     """Whether what goes by this name is nobody else's business."""
-    return _NAMES_OF_SECRETS.search(name.upper()) is not None
+    return _NAMES_OF_SECRETS.search(_BETWEEN_WORDS.sub("_", name).upper()) is not None
 
 
 def masked(text: str) -> str:

@@ -160,7 +160,8 @@ async def record(folder: Path) -> list[Op]:
         session.coordinator.hooks.register("tool:pre", ask_about_external)
         for prompt in ("Begin.", "Delegate.", "End."):
             await session.execute(prompt)
-    return [op._replace(path=op.path.relative_to(folder)) if op.path.name else op for op in trace]
+    inside = [op for op in trace if not op.path.name or op.path.is_relative_to(folder)]
+    return [op._replace(path=op.path.relative_to(folder)) if op.path.name else op for op in inside]
 
 
 class Cut(NamedTuple):

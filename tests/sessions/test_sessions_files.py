@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from helpers_stores import records
 
+from amplifier.sessions.conformance import records
 from amplifier.sessions.disk import Disk
 from amplifier.sessions.files import FileStore
 from amplifier.sessions.record import new_record
@@ -58,6 +58,27 @@ async def test_files_and_folders_are_for_their_owner_alone(tmp_path: Path) -> No
     assert len(found) == 5
     modes = {stat.S_IMODE(each.stat().st_mode) for each in found}
     assert modes == {0o600, 0o700}
+
+
+async def test_the_names_of_all_new_folders_are_on_disk_before_the_first_record(
+    tmp_path: Path,
+) -> None:
+    done: list[Any] = []
+
+    class Watched(Disk):
+        def sync_folder(self, path: Path) -> None:
+            done.append(path)
+
+        def append(self, handle: int, content: bytes) -> None:
+            done.append("record")
+
+    store = FileStore(tmp_path / "projects" / "p" / "sessions", disk=Watched())
+    await store.claim("s", {})
+    await store.append("s", records(0), 0, "k")
+
+    before = done[: done.index("record")]
+    new = [tmp_path, *(tmp_path / each for each in ("projects", "projects/p"))]
+    assert {*new, store.folder, store.folder / "s"} <= set(before)
 
 
 @pytest.mark.parametrize("what", ["append", "sync"])

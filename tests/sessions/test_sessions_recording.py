@@ -205,6 +205,39 @@ async def test_values_of_known_keys_are_masked(
     assert b"[REDACTED]" in written
 
 
+async def test_secrets_of_the_plan_are_known_by_many_names(tmp_path: Path) -> None:
+    words = {name: f"value-of-{name.lower()}" for name in ("x-api-key", "clientSecret", "a.token")}
+    headers = {"Authorization": "Bearer abc123def456"}
+    config = plan({"text": f"{[*words.values()]} abc123def456"}, odd={"headers": headers, **words})
+    async with session_of(FileStore(tmp_path), config) as session:
+        await session.execute("Tell me.")
+
+    written = log_of(tmp_path).read_text()
+    assert "value-of-" not in written
+    assert "abc123def456" not in written
+
+
+async def test_a_result_that_hooks_keep_from_the_log_is_written_with_its_message(
+    tmp_path: Path,
+) -> None:
+    store, seen = FileStore(tmp_path), []
+
+    def deny(event: str, data: dict[str, Any]) -> HookResult:
+        return HookResult(action="deny", reason="nobody shall know")
+
+    async def look(event: str, data: dict[str, Any]) -> HookResult:
+        seen.append((await load(FileStore(tmp_path), SESSION)).calls)
+        return HookResult()
+
+    async with session_of(store, plan(calls("count"), {"text": "Done."})) as session:
+        await mount_tools(session, [Counter()])
+        session.coordinator.hooks.register("tool:post", deny)
+        session.coordinator.hooks.register("provider:request", look)
+        await session.execute("Count.")
+
+    assert [each.state for each in seen[1]] == ["finished"]
+
+
 async def test_large_values_are_put_beside_the_log_and_come_back(tmp_path: Path) -> None:
     text = "y" * 300_000
     store = FileStore(tmp_path)

@@ -3,10 +3,21 @@
 from typing import Any
 
 import pytest
-from helpers_sessions import SESSION, Counter, calls, resume, run
+from amplifier_core import HookResult
+from helpers_sessions import (
+    SESSION,
+    Counter,
+    calls,
+    mount_tools,
+    plan,
+    resume,
+    run,
+    session_of,
+)
 
 from amplifier.sessions.loading import load
 from amplifier.sessions.memory import MemoryStore
+from amplifier.sessions.resuming import bring_back
 from amplifier.sessions.sentences import CUT_OFF, DONE, INTERRUPTED, NOT_DONE, NOT_STARTED
 
 
@@ -149,3 +160,70 @@ async def test_a_session_cut_off_after_its_prompt_goes_on() -> None:
 
     assert answer == "Yes."
     assert [each.role for each in messages] == ["user"]
+
+
+async def test_a_tool_that_is_no_longer_harmless_is_not_run_again() -> None:
+    store = await interrupted("tool:pre", "count", effect="idempotent")
+    tool = Counter()
+
+    _, messages = await resume(store, "Go on.", {"text": "Done."}, tools=[tool])
+
+    assert tool.runs == []
+    assert answer_of(messages) == INTERRUPTED
+
+
+async def interrupted_with_input(store: Any, **arguments: Any) -> Any:
+    tool = Counter(effect="idempotent")
+    await run(store, "Go.", calls("count", **arguments), {"text": "Done."}, tools=[tool])
+    return await cut(store, "tool:pre")
+
+
+async def test_a_call_whose_input_held_a_secret_is_not_run_again_with_a_mask(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("SOME_API_KEY", "hunter2hunter2")
+    store = await interrupted_with_input(MemoryStore(), header="Bearer hunter2hunter2")
+    tool = Counter(effect="idempotent")
+
+    _, messages = await resume(store, "Go on.", {"text": "Done."}, tools=[tool])
+
+    assert tool.runs == []
+    assert answer_of(messages) == INTERRUPTED
+
+
+async def test_a_call_whose_input_is_lost_in_part_is_not_run_again() -> None:
+    store = await interrupted_with_input(MemoryStore(), text="x" * 100_000)  # without its values
+    tool = Counter(effect="idempotent")
+
+    _, messages = await resume(store, "Go on.", {"text": "Done."}, tools=[tool])
+
+    assert tool.runs == []
+    assert answer_of(messages) == INTERRUPTED
+
+
+@pytest.mark.parametrize(("suffix", "runs"), [("!", 1), ("?", 0)])
+async def test_a_repeated_call_is_changed_by_hooks_as_it_was_or_not_run(
+    suffix: str, runs: int
+) -> None:
+    def changing(by: str) -> Any:
+        def change(event: str, data: dict[str, Any]) -> HookResult:
+            text = data["tool_input"]["text"] + by
+            return HookResult(action="modify", data={**data, "tool_input": {"text": text}})
+
+        return change
+
+    first = MemoryStore()
+    script = [calls("count", text="a"), {"text": "Done."}]
+    async with session_of(first, plan(*script)) as session:
+        await mount_tools(session, [Counter(effect="idempotent")])
+        session.coordinator.hooks.register("tool:pre", changing("!"))
+        await session.execute("Go.")
+    store = await cut(first, "tool:pre")
+    state, tool = await load(store, SESSION), Counter(effect="idempotent")
+    async with session_of(store, plan(), state) as session:
+        await mount_tools(session, [tool])
+        session.coordinator.hooks.register("tool:pre", changing(suffix))
+        unknown = await bring_back(session, state)
+
+    assert tool.inputs == [{"text": "a!"}] * runs
+    assert len(unknown) == 1 - runs

@@ -36,11 +36,13 @@ class Disk:
         """Wait until the content of a file is on the disk."""
         _sync_data(handle)
 
-    def make_folder(self, path: Path) -> None:
+    def make_folder(self, path: Path, *, durable: bool = False) -> None:
         """A folder for its owner alone, and the folders around it if need be."""
         if not path.is_dir():
-            self.make_folder(path.parent)
+            self.make_folder(path.parent, durable=durable)
             path.mkdir(mode=0o700, exist_ok=True)
+            if durable:
+                self.sync_folder(path.parent)
 
     def sync_folder(self, path: Path) -> None:
         """Wait until the names in a folder are on the disk, where an OS can say so."""

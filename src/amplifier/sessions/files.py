@@ -31,6 +31,7 @@ from amplifier.sessions.store import (
     Tail,
     Unavailable,
     Unknown,
+    check_id,
 )
 
 T = TypeVar("T")
@@ -58,8 +59,7 @@ class FileStore:
         return self._durability
 
     def folder_of(self, session_id: str) -> Path:
-        if session_id in ("", ".", "..") or not {"/", "\\", "\0"}.isdisjoint(session_id):
-            raise NoSession(f"{session_id!r} cannot be the id of a session. Use another.")
+        check_id(session_id)
         return self.folder / session_id
 
     # -- the log ----------------------------------------------------------------------
@@ -134,13 +134,11 @@ class FileStore:
 
     def _put(self, folder: Path, blobs: Mapping[str, bytes]) -> None:
         try:
-            self._disk.make_folder(folder)
+            self._disk.make_folder(folder, durable=self._durability == "full")
             for digest, content in blobs.items():
                 path = folder / digest
                 if not path.exists():
                     self._disk.write_file(path, content, durable=self._durability == "full")
-            if self._durability == "full":
-                self._disk.sync_folder(folder.parent)
         except OSError as error:
             raise _unwritable(folder, error) from error
 
@@ -205,7 +203,7 @@ class FileStore:
             raise NoSession(f"Session {session_id!r} was deleted.")
         path = folder / CLAIM
         try:
-            self._disk.make_folder(folder)
+            self._disk.make_folder(folder, durable=self._durability == "full")
             handle = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
         except OSError as error:
             raise _unwritable(folder, error) from error
@@ -286,11 +284,10 @@ class _Log:
                 raise Fenced(f"Session {self._folder.name!r} was deleted.")
             try:
                 is_new = not self._path.exists()
-                self._disk.make_folder(self._folder)
+                self._disk.make_folder(self._folder, durable=self._is_durable)
                 self._handle = self._disk.open_log(self._path, create=True)
                 if is_new and self._is_durable:
-                    for folder in (self._folder, self._folder.parent):
-                        self._disk.sync_folder(folder)
+                    self._disk.sync_folder(self._folder)
             except OSError as error:
                 raise _unwritable(self._path, error) from error
         return self._handle

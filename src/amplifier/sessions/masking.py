@@ -55,3 +55,5 @@ def _secrets_in(config: Any, name: str = "") -> Iterator[str]:
             yield from _secrets_in(value, name)
     elif isinstance(config, str) and is_name_of_secret(name):
         yield config
+        # As in the header `Authorization: Bearer ...`: the last word is the secret.
+        yield from config.split()[1:][-1:]

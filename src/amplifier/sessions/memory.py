@@ -16,6 +16,7 @@ from amplifier.sessions.store import (
     Listed,
     NoSession,
     Tail,
+    check_id,
 )
 
 
@@ -39,6 +40,7 @@ class MemoryStore:
     def append_now(
         self, session_id: str, records: Sequence[Record], expected_seq: int, key: str
     ) -> int:
+        check_id(session_id)
         if session_id in self._deleted:
             raise Fenced(f"Session {session_id!r} was deleted.")
         log = self._logs.setdefault(session_id, [])
@@ -95,4 +97,5 @@ class MemoryStore:
             raise Held(session_id, self._claims[session_id][1])
         if self._logs.pop(session_id, None) is None:
             raise NoSession(f"There is no session {session_id!r}.")
+        self._blobs = {key: each for key, each in self._blobs.items() if key[0] != session_id}
         self._deleted.add(session_id)

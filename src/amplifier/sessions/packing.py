@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Iterator
 from hashlib import sha256
 from typing import Any
@@ -15,6 +16,10 @@ LARGE = 65_536
 LARGEST_FIELD = 262_144
 """Characters of JSON from which on a whole field is, whatever it is made of."""
 REF, LITERAL = "$blob", "$literal"
+
+_MISSING = "[A value of {} bytes is missing.]"
+MISSING = re.compile(re.escape(_MISSING).replace(r"\{\}", r"\w+"))
+"""What stands in the place of a large value that is gone."""
 
 Blobs = dict[str, bytes]
 
@@ -86,7 +91,7 @@ def unpacked(value: Any, blob: Callable[[str], bytes | None]) -> Any:
 def _fetched(reference: dict[str, Any], blob: Callable[[str], bytes | None]) -> Any:
     content = blob(reference[REF])
     if content is None:
-        return f"[A value of {reference.get('bytes')} bytes is missing.]"
+        return _MISSING.format(reference.get("bytes"))
     text = content.decode("utf-8", "surrogatepass")
     return unpacked(json.loads(text), blob) if reference.get("as") == "json" else text
 

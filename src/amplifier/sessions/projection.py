@@ -28,7 +28,10 @@ class Call:
 
     call_id: str
     tool: str
+    planned: dict[str, Any]
+    """What the model wrote."""
     input: dict[str, Any]
+    """What it is run with, after hooks have changed it."""
     state: CallState = "planned"
     effect: str = "external"
     idempotency_key: str | None = None
@@ -237,7 +240,7 @@ class _Projector:
             self.state.messages.append(message)
 
     def _add_reply(self, message: Message) -> None:
-        calls = [Call(*each) for each in calls_of(message)]
+        calls = [Call(*each, input=each[-1]) for each in calls_of(message)]
         if calls:
             self.state.calls += calls
             self._group = _Group(message, calls)

@@ -54,6 +54,17 @@ Writing = Coroutine[Any, Any, None] | None
 logger = logging.getLogger(__name__)
 
 
+HARMLESS = ("pure", "idempotent")
+"""Effects of tools that may be run again."""
+
+
+def effect_of(tool: Any) -> str:
+    """What a tool says about what it does; a tool that says nothing may do anything."""
+    annotations = getattr(tool, "annotations", None)
+    effect = annotations.get("effect") if isinstance(annotations, dict) else None
+    return effect if effect in HARMLESS else "external"
+
+
 @lru_cache(maxsize=1_000)
 def _is_told(event: str) -> bool:
     """Whether the log has an event as it came."""
@@ -162,10 +173,7 @@ class Recorder:
 
     def _effect(self, tool: Any) -> str:
         assert self._coordinator is not None
-        tools = self._coordinator.get("tools") or {}
-        annotations = getattr(tools.get(tool), "annotations", None)
-        effect = annotations.get("effect") if isinstance(annotations, dict) else None
-        return effect if effect in ("pure", "idempotent") else "external"
+        return effect_of((self._coordinator.get("tools") or {}).get(tool))
 
     def _on_result(self, event: str, data: dict[str, Any]) -> Writing:
         call_id, result = str(data.get("tool_call_id")), data.get("result")
@@ -248,7 +256,11 @@ class Recorder:
         seq, result = self._results.pop(str(message.get("tool_call_id")), (None, None))
         if isinstance(content, str) and len(content) > QUICK:
             message = await self._as_stored(message)
-        if seq is None or not isinstance(content, str) or message.get("content") != content:
+        if seq is None:
+            # Other hooks have kept the result from the log until now.
+            self._note_message(message)
+            await self.journal.commit()
+        elif not isinstance(content, str) or message.get("content") != content:
             self._note_message(message)
         elif isinstance(result, dict) and result.get("output") == content:
             self._note_message(message, seq, part="output")

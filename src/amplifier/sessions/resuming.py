@@ -10,9 +10,13 @@ from amplifier_core.correlation import ToolCallScope, tool_call
 from amplifier_core.events import TOOL_POST, TOOL_PRE
 from amplifier_core.models import ToolResult
 
+from amplifier.secrets import MASK
 from amplifier.sessions import events
 from amplifier.sessions.loading import undisturbed
+from amplifier.sessions.packing import MISSING
 from amplifier.sessions.projection import Call, State, stand_in, unknown_outcome
+from amplifier.sessions.record import to_json
+from amplifier.sessions.recorder import HARMLESS, effect_of
 from amplifier.sessions.sentences import CUT_OFF, DONE, NOT_DONE
 
 if TYPE_CHECKING:
@@ -97,16 +101,23 @@ async def _write_what_was_missing(
 
 async def _settled(session: RecordedSession, call: Call, ask: Ask) -> str:
     tool = (session.coordinator.get("tools") or {}).get(call.tool)
-    check = getattr(tool, "check", None)
-    if call.effect in ("pure", "idempotent") and tool is not None:
+    is_known = _is_as_it_was(call)
+    if call.effect in HARMLESS and effect_of(tool) in HARMLESS and is_known:
         return await _run_again(session, tool, call)
-    if callable(check):
-        found = await _in_scope(call, check)
+    check = getattr(tool, "check", None)
+    if callable(check) and is_known:
+        found = await _in_scope(call, check, call.input)
         return NOT_DONE if found is None else _text(found)
     outcome = await ask(call)
-    if outcome == "again" and tool is not None:
+    if outcome == "again" and tool is not None and is_known:
         return await _run_again(session, tool, call)
     return {"done": DONE, "not done": NOT_DONE}.get(outcome, unknown_outcome(call))
+
+
+def _is_as_it_was(call: Call) -> bool:
+    """Whether the log has all of the call's input; secrets and lost values it has not."""
+    written = to_json([call.input, call.planned])
+    return MASK not in written and MISSING.search(written) is None
 
 
 async def _run_again(session: RecordedSession, tool: Any, call: Call) -> str:
@@ -117,23 +128,26 @@ async def _run_again(session: RecordedSession, tool: Any, call: Call) -> str:
         about = {"tool_name": call.tool, "tool_input": given, "tool_call_id": call.call_id}
         verdict = await coordinator.hooks.emit(TOOL_PRE, about)
         verdict = await coordinator.process_hook_result(verdict, TOOL_PRE, "resume")
-        if verdict.action == "deny":
-            return unknown_outcome(call)
         changed = (verdict.data or about).get("tool_input", given)
+        if verdict.action == "deny" or changed != call.input:
+            # Under this key something else was begun.
+            return unknown_outcome(call)
         result = await tool.execute(changed)
         shown = result.safe_hook_presentation() if isinstance(result, ToolResult) else result
         await coordinator.hooks.emit(TOOL_POST, {**about, "tool_input": changed, "result": shown})
         return result
 
-    return _text(await _in_scope(call, attempt))
+    return _text(await _in_scope(call, attempt, call.planned))
 
 
-async def _in_scope(call: Call, work: Callable[[dict[str, Any]], Awaitable[Any]]) -> Any:
+async def _in_scope(
+    call: Call, work: Callable[[dict[str, Any]], Awaitable[Any]], given: dict[str, Any]
+) -> Any:
     """Do something for a call, under the key that it had."""
     token = tool_call.set(ToolCallScope(call.call_id, call.idempotency_key or call.call_id))
     try:
         async with asyncio.timeout(SECONDS_PER_CALL):
-            return await work(call.input)
+            return await work(given)
     except Exception as error:
         said = f"{type(error).__name__}: {error}"
         return ToolResult(success=False, error={"message": said, "type": type(error).__name__})

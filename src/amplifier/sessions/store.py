@@ -50,6 +50,16 @@ class NoSession(StoreError):
     """There is no such session, or no more."""
 
 
+def check_id(session_id: str) -> None:
+    """Refuse what could not be the name of a folder.
+
+    Raises:
+        NoSession: it is no such name.
+    """
+    if session_id in ("", ".", "..") or not {"/", "\\", "\0"}.isdisjoint(session_id):
+        raise NoSession(f"{session_id!r} cannot be the id of a session. Use another.")
+
+
 class Claim(NamedTuple):
     """The right to be a session's writer, until it is released or its holder is gone."""
 
