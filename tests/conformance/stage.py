@@ -13,8 +13,8 @@ from typing import Any
 from amplifier_core import AmplifierSession
 from amplifier_core.interfaces import ApprovalRequest
 from amplifier_core.message_models import ChatRequest, Message
-from built_examples import REPO, built
-from subjects import MODULE_IDS, Subject
+from built_examples import REPO, built, script
+from subjects import MODULE_IDS, PROGRAMS, Subject
 
 PYTHON = Path(__file__).with_name("python")
 CONFIG: dict[str, dict[str, Any]] = {
@@ -200,15 +200,35 @@ def placed(subject: Subject, folder: Path, server: "Server | None" = None) -> di
         return {"source": str(PYTHON), "isolation": isolation}
     if server is not None:
         return at_port(subject.kind, folder, server.port)
-    place = _built(subject)
-    if subject.transport == "sidecar" and (place / "serve").exists():
-        # The program of a server is a sidecar as well.
-        shutil.copy(place / "serve", folder)
-        folder.joinpath("amplifier.toml").write_text(
-            f'[module]\ntransport = "rust"\ntype = "{subject.kind}"\ncrate = "serve"\n'
-        )
-        place = folder
-    return {"source": str(place)}
+    if subject.transport == "sidecar":
+        return beside(subject, folder)
+    return {"source": str(_built(subject))}
+
+
+def beside(subject: Subject, folder: Path) -> dict[str, Any]:
+    """As its author ships it, or its program in a folder with a manifest of ours."""
+    if subject.example is not None and subject.example.startswith("sidecar-"):
+        return {"source": str(_built(subject))}
+    program, *arguments = command_of(subject)
+    if arguments:
+        serve = folder / "serve"
+        serve.write_text(f'#!/bin/sh\nexec {program} {" ".join(arguments)} "$@"\n')
+        serve.chmod(0o755)
+    else:
+        shutil.copy(program, folder / "serve")
+    folder.joinpath("amplifier.toml").write_text(
+        f'[module]\ntransport = "rust"\ntype = "{subject.kind}"\ncrate = "serve"\n'
+        f"[sidecar]\nenv = {MEASURED}\nstart_timeout = {PATIENCE}\n"
+    )
+    return {"source": str(folder)}
+
+
+def command_of(subject: Subject) -> list[str]:
+    """The program that serves the subject."""
+    if subject.example is not None:
+        return [str(_built(subject) / PROGRAMS[subject.example])]
+    serve = ["-m", "amplifier_core.transports.serve", "--exit-with-stdin"]
+    return [sys.executable, *serve, "--path", str(PYTHON), subject.module_id]
 
 
 def at_port(kind: str, folder: Path, port: int) -> dict[str, Any]:
@@ -221,9 +241,8 @@ def at_port(kind: str, folder: Path, port: int) -> dict[str, Any]:
 
 def _built(subject: Subject) -> Path:
     assert subject.example is not None
-    committed = REPO / "examples" / subject.example
-    if (committed / "module.wasm").exists():
-        return committed
+    if subject.example not in script().sources():
+        return REPO / "examples" / subject.example
     return built(subject.example) / subject.folder
 
 
@@ -268,11 +287,7 @@ class Server:
 
 @asynccontextmanager
 async def serving(subject: Subject, folder: Path) -> AsyncIterator[Server]:
-    if subject.example is None:
-        serve = ["-m", "amplifier_core.transports.serve", "--exit-with-stdin"]
-        server = Server([sys.executable, *serve, "--path", str(PYTHON), subject.module_id])
-    else:
-        server = Server([str(_built(subject) / "serve")])
+    server = Server(command_of(subject))
     await server.start()
     try:
         yield server

@@ -14,6 +14,16 @@ MODULE_IDS = {
 }
 
 
+PROGRAMS = {
+    "sidecar-tool-rust": "echo",
+    "sidecar-hook-rust": "gatekeeper",
+    "grpc-provider-go": "serve",
+    "grpc-orchestrator-go": "serve",
+    "grpc-context-typescript": "serve",
+}
+"""What the examples that are programs are called; each is a server, and a sidecar as well."""
+
+
 @dataclass(frozen=True)
 class Subject:
     """One module under test."""
@@ -63,16 +73,20 @@ IN_WASM = [
 ]
 
 EXAMPLES = [
-    Subject("provider", "grpc", "Go", "grpc-provider-go"),
-    Subject("orchestrator", "grpc", "Go", "grpc-orchestrator-go"),
-    Subject("context", "grpc", "TypeScript", "grpc-context-typescript"),
-    Subject("provider", "sidecar", "Go", "grpc-provider-go"),
-    Subject("orchestrator", "sidecar", "Go", "grpc-orchestrator-go"),
-    Subject("context", "sidecar", "TypeScript", "grpc-context-typescript"),
-    Subject("tool", "sidecar", "Rust", "sidecar-tool-rust"),
-    Subject("hook", "sidecar", "Rust", "sidecar-hook-rust"),
     Subject("tool", "wasm", "Rust", "wasm-tool-rust"),
     Subject("hook", "wasm", "Python", "wasm-hook-python"),
+    *(
+        Subject(kind, transport, language, example)
+        for transport in ("sidecar", "grpc")
+        for kind, language, example in (
+            ("tool", "Rust", "sidecar-tool-rust"),
+            ("hook", "Rust", "sidecar-hook-rust"),
+            ("provider", "Go", "grpc-provider-go"),
+            ("orchestrator", "Go", "grpc-orchestrator-go"),
+            ("context", "TypeScript", "grpc-context-typescript"),
+        )
+    ),
+    Subject("approval", "sidecar", "Python"),
 ]
 
 SUBJECTS = [*IN_PYTHON, *EXAMPLES, *IN_WASM]

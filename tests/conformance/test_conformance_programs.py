@@ -18,17 +18,10 @@ from amplifier_core._grpc_gen import amplifier_module_pb2_grpc as rpc
 from amplifier_core.testing import wait_for
 from built_examples import built
 from stage import CONFIG, PATIENCE, PYTHON, children, placed, plan_with
-from subjects import SUBJECTS, Subject
+from subjects import PROGRAMS, SUBJECTS, Subject
 
 pytestmark = pytest.mark.slow
 
-PROGRAMS = {
-    "sidecar-tool-rust": "echo",
-    "sidecar-hook-rust": "gatekeeper",
-    "grpc-provider-go": "serve",
-    "grpc-orchestrator-go": "serve",
-    "grpc-context-typescript": "serve",
-}
 every = pytest.mark.parametrize("name", [*PROGRAMS, "python"])
 
 
@@ -82,11 +75,9 @@ async def test_a_program_ends_when_its_stdin_does(name: str) -> None:
         assert await ended(process) == 0
 
 
-@every
+@pytest.mark.parametrize("name", PROGRAMS)
 async def test_a_program_started_by_hand_stays_until_it_is_told_to_end(name: str) -> None:
     """Its stdin is no pipe then, and its end says nothing."""
-    if name == "python":
-        pytest.skip("it is told by `--exit-with-stdin` what stdin means")
     async with running(name, stdin=subprocess.DEVNULL) as process:
         port = await port_of(process)
         async with grpc.aio.insecure_channel(f"127.0.0.1:{port}") as channel:
