@@ -6,6 +6,7 @@ Both kernels find them by entry point, exactly as they find an installed module.
 
 import asyncio
 from collections.abc import AsyncIterator
+from functools import cache
 from itertools import cycle
 from typing import Any, ClassVar
 
@@ -140,11 +141,7 @@ class Provider:
     )
 
     def __init__(self, steps: int) -> None:
-        calls = [
-            ToolCall(id=f"call-{n}", name=self.name, arguments=TOOL_CALL) for n in range(steps)
-        ]
-        answers = [ChatResponse(content=[], tool_calls=[call]) for call in calls]
-        self._answers = cycle([*answers, ChatResponse(content=[TextBlock(text=ANSWER)])])
+        self._answers = cycle(_answers(steps))
 
     def get_info(self) -> ProviderInfo:
         return self.info
@@ -157,6 +154,16 @@ class Provider:
 
     def parse_tool_calls(self, response: ChatResponse) -> list[ToolCall]:
         return response.tool_calls or []
+
+
+@cache
+def _answers(steps: int) -> tuple[ChatResponse, ...]:
+    """What the models of all sessions say: they keep no answers of their own."""
+    calls = [
+        ToolCall(id=f"call-{n}", name=Provider.name, arguments=TOOL_CALL) for n in range(steps)
+    ]
+    answers = [ChatResponse(content=[], tool_calls=[call]) for call in calls]
+    return (*answers, ChatResponse(content=[TextBlock(text=ANSWER)]))
 
 
 class StreamingProvider(Provider):

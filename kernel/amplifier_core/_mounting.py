@@ -58,18 +58,19 @@ class Mounting:
         hooks = coordinator.hooks
         return Mounted(
             self.installed(),
-            hooks._registered_since(self._serial) if hooks._serial > self._serial else [],
+            # Kept as long as the session, and mostly empty: an empty tuple takes no memory.
+            tuple(hooks._registered_since(self._serial) if hooks._serial > self._serial else ()),
             _added(self._capabilities, coordinator._capabilities),
-            [
+            tuple(
                 (channel, given)
                 for channel, group in coordinator._channels.items()
                 for given in group[self._channels.get(channel, 0) :]
-            ],
-            [
+            ),
+            tuple(
                 (name, now, earlier)
                 for name, earlier in zip(SYSTEMS, self._systems, strict=True)
                 if (now := getattr(coordinator, name)) is not earlier
-            ],
+            ),
         )
 
     async def undo(self) -> None:
@@ -99,10 +100,10 @@ class Mounted:
     """What one module added to a coordinator."""
 
     installed: list[Installed]
-    registrations: list[Any]
+    registrations: tuple[Any, ...]
     capabilities: dict[str, Any]
-    contributors: list[tuple[str, dict[str, Any]]]
-    systems: list[tuple[str, Any, Any]]
+    contributors: tuple[tuple[str, dict[str, Any]], ...]
+    systems: tuple[tuple[str, Any, Any], ...]
 
     def modules(self) -> list[Any]:
         """The objects that now serve the session: mounted modules and hook handlers."""

@@ -10,7 +10,7 @@ import asyncio
 import inspect
 import logging
 import threading
-from collections.abc import Callable, Coroutine, Iterable
+from collections.abc import Callable, Coroutine, Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from operator import attrgetter
@@ -172,7 +172,7 @@ class HookRegistry:
     def _all(self) -> list[_Registration]:
         return [each for group in self._registered.values() for each in group]
 
-    def _remove(self, registrations: list[_Registration]) -> None:
+    def _remove(self, registrations: Sequence[_Registration]) -> None:
         with _changing:
             for gone in registrations:
                 group = self._registered.get(gone.event, [])

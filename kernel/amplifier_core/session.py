@@ -11,6 +11,7 @@ import logging
 from contextlib import AsyncExitStack
 from datetime import datetime
 from functools import partial
+from types import MethodType
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
@@ -67,7 +68,7 @@ class AmplifierSession:
         self._children: list[AmplifierSession] = []
         hooks = self.coordinator.hooks
         hooks.set_default_fields(session_id=self.session_id, parent_id=parent_id)
-        hooks._tap = partial(_session_exec.count_event, self.status)
+        hooks._tap = MethodType(_session_exec.count_event, self.status)
 
     is_resumed: bool = _read_only("_is_resumed")
     initialized: bool = _read_only("_initialized")

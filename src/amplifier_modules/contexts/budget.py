@@ -40,17 +40,19 @@ async def find_budget(options: SimpleOptions, provider: Any, fallback: Callable[
             # A provider that cannot tell its window can still answer.
             logger.debug("context.window_unknown", exc_info=True)
             continue
-        fields = _reader(answer)
-        found = _left_by(fields, share)
-        if found is None:
-            found = _left_by(_reader(fields("defaults")), share)
+        found = _left_by(answer, share)
         if found is not None:
             return min(found, options.max_tokens) if options.has_own_limit else found
     return options.max_tokens
 
 
-def _left_by(limits: Callable[[str], Any], output_share: float) -> int | None:
+def _left_by(info: Any, output_share: float) -> int | None:
+    """What the window leaves that a model's description names, itself or in its defaults."""
+    limits = _reader(info)
     window = limits("context_window")
+    if not isinstance(window, int):
+        limits = _reader(limits("defaults"))
+        window = limits("context_window")
     if not isinstance(window, int) or window <= 0:
         return None
     output = limits("max_output_tokens")

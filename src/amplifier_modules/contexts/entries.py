@@ -23,10 +23,10 @@ class Entry:
 
     __slots__ = ("kind", "message", "tokens", "unit")
 
-    def __init__(self, message: dict[str, Any], kind: Kind, unit: int) -> None:
+    def __init__(self, message: dict[str, Any], tokens: int, kind: Kind, unit: int) -> None:
         self.message = message
+        self.tokens = tokens
         self.kind = kind
-        self.tokens = estimate_tokens(message)
         self.unit = unit
         """A call and its results have the same number: they stay or go together."""
 
@@ -41,17 +41,18 @@ class Entry:
 
     def with_message(self, message: dict[str, Any]) -> Entry:
         """The same entry with another content."""
-        return Entry(message, self.kind, self.unit)
+        return Entry(message, estimate_tokens(message), self.kind, self.unit)
 
 
-def entries_of(messages: Iterable[dict[str, Any]]) -> list[Entry]:
+def entries_of(messages: Iterable[dict[str, Any]], counts: Iterable[int]) -> list[Entry]:
     """Entries for messages in the order of a view: results behind the call they belong to."""
     entries: list[Entry] = []
     open_calls: dict[str, int] = {}
-    for unit, message in enumerate(messages):
+    for unit, (message, tokens) in enumerate(zip(messages, counts, strict=True)):
         answers = answers_in(message)
         units = [open_calls.pop(call) for call in answers if call in open_calls]
-        entries.append(Entry(message, _kind(message, answers), units[0] if units else unit))
+        kind = _kind(message, answers)
+        entries.append(Entry(message, tokens, kind, units[0] if units else unit))
         for call in calls_in(message):
             open_calls[call] = unit
     return entries

@@ -110,6 +110,7 @@ class SimpleContext:
         metadata, content = fields.get("metadata"), fields.get("content")
         stamped = {"timestamp": _now()} if metadata is None else _with_timestamp(metadata)
         admitted = {**fields, "metadata": stamped}
+        # As nearly always; everything else is for results of tools, and for lists.
         if isinstance(content, str) and len(content) <= self._surely_short:
             return admitted
         if isinstance(content, list):
@@ -269,9 +270,10 @@ class SimpleContext:
         view, room = self._view, self._meter.room
         elsewhere = self._estimate - view.tokens + view.waiting_tokens
         target, limit = room(goal) - elsewhere, room(self._limit(budget)) - elsewhere
-        outcome = compact(entries_of(view.shown), self._protection, target, limit)
+        entries = entries_of(view.shown, view.counts)
+        outcome = compact(entries, self._protection, target, limit)
         if outcome.level and outcome.tokens + elsewhere <= room(budget):
-            view.replace([entry.message for entry in outcome.entries], outcome.tokens)
+            view.replace(outcome.entries)
             view.removed += outcome.removed
             view.compacted_at = budget
             self._add_notice(outcome.level, budget)

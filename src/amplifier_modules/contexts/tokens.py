@@ -27,7 +27,7 @@ def estimate_tokens(message: Mapping[str, Any]) -> int:
     content, calls = message.get("content"), message.get("tool_calls")
     total = text_tokens(content) if isinstance(content, str) else _tokens_in(content)
     if calls and not (isinstance(content, list) and _has_call_blocks(content)):
-        total += _tokens_in(calls)
+        total += _tokens_in_calls(calls)
     return PER_MESSAGE + ceil(total)
 
 
@@ -47,6 +47,14 @@ def text_tokens(text: str) -> float:
 def _has_call_blocks(content: list[Any]) -> bool:
     """Loops store a call twice, as a block and in `tool_calls`; it is sent once."""
     return any(isinstance(block, dict) and block.get("type") == "tool_call" for block in content)
+
+
+def _tokens_in_calls(calls: Any) -> float:
+    """Python writes them about as long as the JSON that is sent, and quickly."""
+    try:
+        return text_tokens(repr(calls))
+    except Exception:
+        return _tokens_in(calls)
 
 
 def _tokens_in(value: Any) -> float:

@@ -7,6 +7,7 @@ from typing import Any
 
 from amplifier_core.message_models import Message
 
+from amplifier_modules.contexts.entries import Entry
 from amplifier_modules.contexts.messages import (
     answers_in,
     calls_in,
@@ -29,6 +30,8 @@ class View:
 
     def __init__(self, *, has_prompt_factory: bool = False) -> None:
         self.shown: list[dict[str, Any]] = []
+        self.counts: list[int] = []
+        """The estimate of each."""
         self.removed = 0
         """Messages that compactions took out."""
         self.floor = 0
@@ -57,22 +60,33 @@ class View:
         return len(self.shown) + len(self._open) + len(self._held)
 
     def append(self, message: dict[str, Any]) -> None:
-        if message.get("role") == "assistant":
+        role, call = message.get("role"), message.get("tool_call_id")
+        if (
+            role == "tool"
+            and isinstance(call, str)
+            and call in self._open
+            and isinstance(message.get("content"), str)
+        ):  # the answer that is waited for, as nearly always
+            del self._open[call]
+            self._answered.add(call)
+            self._show(message)
+            if self._held and not self._open:
+                self._release()
+        elif role == "assistant":
             if self._open and not is_injected(message):
                 self._give_up_open_calls()
             if self._open:
                 self._held.append(message)
                 return
             self._show(message)
-            for call in calls_in(message):
-                self._open[call] = None
+            for each in calls_in(message):
+                self._open[each] = None
         elif answers := answers_in(message):
             self._append_result(message, answers)
         elif not self._has_prompt_factory or not is_static_prompt(message):
-            if self._open and message.get("role") == "user" and not is_injected(message):
+            if self._open and role == "user" and not is_injected(message):
                 self._give_up_open_calls()
-            is_result = message.get("role") in ("tool", "function")
-            if self._open and not is_result:
+            if self._open and role not in ("tool", "function"):
                 self._held.append(message)
             else:
                 self._show(message)
@@ -98,17 +112,20 @@ class View:
             self._show(message)
 
     def _show(self, message: dict[str, Any]) -> None:
+        tokens = estimate_tokens(message)
         self.shown.append(message)
-        self._tokens += estimate_tokens(message)
+        self.counts.append(tokens)
+        self._tokens += tokens
 
-    def replace(self, messages: Sequence[dict[str, Any]], tokens: int) -> None:
+    def replace(self, entries: Sequence[Entry]) -> None:
         """Show these in place of what is shown; what waits goes on waiting."""
         ready = {id(old): new for old, new in zip(self.shown, self._validated, strict=False)}
-        self.shown = list(messages)
+        self.shown = [entry.message for entry in entries]
+        self.counts = [entry.tokens for entry in entries]
+        self._tokens = sum(self.counts)
         self._validated = []
         if ready:
-            self._validated = [ready.get(id(each)) or to_message(each) for each in messages]
-        self._tokens = tokens
+            self._validated = [ready.get(id(each)) or to_message(each) for each in self.shown]
 
     def dicts(self, prompt: dict[str, Any] | None) -> list[dict[str, Any]]:
         """The messages behind the system prompt, in a new list."""

@@ -52,7 +52,8 @@ class Reply:
     def __init__(self, provider: Any, response: Any) -> None:
         # A model has its attributes looked up the slow way, above all absent ones.
         fields = _fields(response)
-        self.content = _plain_content(response, fields.get("content", _ABSENT))
+        content = fields.get("content", _ABSENT)
+        self.content = _plain_content(response, content) if content else content or ""
         self.calls = calls_in(provider, response)
         metadata, usage = fields.get("metadata"), fields.get("usage")
         self.metadata = metadata if isinstance(metadata, dict) else None
@@ -102,8 +103,8 @@ def _fields(response: Any) -> dict[str, Any]:
 
 
 def _plain_content(response: Any, content: Any) -> str | list[dict[str, Any]]:
-    if not content or isinstance(content, str):
-        return content or ""
+    if isinstance(content, str):
+        return content
     if not isinstance(content, list):
         raise _unreadable(response)
     if all(block.__class__ in _BLOCKS for block in content):
@@ -139,6 +140,8 @@ def calls_in(provider: Any, response: Any) -> list[ToolCall]:
     if not given:
         own = getattr(response, "tool_calls", None)
         given = own if isinstance(own, list) else []
+    if isinstance(given, list) and len(given) == 1 and given[0].__class__ is ToolCall:
+        return [given[0]]
     calls = [call if call.__class__ is ToolCall else _as_call(call) for call in given]
     if len(calls) > 1 and len({call.id for call in calls}) < len(calls):
         raise InvalidToolCallError("Two tool calls of one response have the same id.")

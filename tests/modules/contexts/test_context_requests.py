@@ -11,6 +11,7 @@ from helpers_contexts import (
     assistant,
     contents,
     recorded,
+    result,
     simple_context,
     system,
     tokens,
@@ -293,3 +294,27 @@ async def test_a_model_that_counts_more_per_word_gets_shorter_requests() -> None
         shown = await context.get_messages_for_request(token_budget=40_000)
 
     assert tokens(shown) <= 20_000
+
+
+async def test_calls_with_odd_arguments_are_counted_and_shown() -> None:
+    class Unprintable:
+        def __repr__(self) -> str:
+            raise ValueError("no")
+
+    cyclic: dict[str, Any] = {"path": "a.txt"}
+    cyclic["self"] = cyclic
+    odd = [cyclic, {"value": Unprintable()}, {"text": "word " * 1_000}]
+    async with simple_context() as context:
+        for number, arguments in enumerate(odd):
+            call = {"id": f"c{number}", "tool": "t", "arguments": arguments}
+            await context.add_message({"role": "assistant", "content": "", "tool_calls": [call]})
+            await context.add_message(result(f"c{number}", "done"))
+
+        assert len(await context.get_messages_for_request()) == 6
+
+
+async def test_a_result_for_no_proper_call_is_shown_all_the_same() -> None:
+    async with simple_context() as context:
+        await context.add_message({"role": "tool", "tool_call_id": ["c0"], "content": "done"})
+
+        assert len(await context.get_messages_for_request()) == 1

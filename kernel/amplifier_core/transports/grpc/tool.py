@@ -24,6 +24,10 @@ TOOL_KEY = "x-amplifier-tool"
 """Which tool of a module is meant, where it has several."""
 
 
+# Made once: `json.dumps` makes one for every call that names a `default`.
+_encode = json.JSONEncoder(default=plain).encode
+
+
 class RemoteTool:
     """Looks like a tool of this process; `execute` never raises for what goes wrong over there."""
 
@@ -46,9 +50,7 @@ class RemoteTool:
     async def execute(self, input: dict[str, Any] | None = None, **more: Any) -> ToolResult:
         """Run the tool over there; a failure of the way there is a failed result."""
         given = {**(input or {}), **more} if more else input or {}
-        request = pb.ToolExecuteRequest(
-            input=json.dumps(given, default=plain).encode(), content_type=JSON_TYPE
-        )
+        request = pb.ToolExecuteRequest(input=_encode(given).encode(), content_type=JSON_TYPE)
         try:
             answer = await self._connection.call(
                 rpc.ToolServiceStub, "Execute", request, metadata=self._metadata + _correlation()
@@ -78,13 +80,13 @@ def _header(text: str) -> str:
 
 def _result(name: str, answer: pb.ToolExecuteResponse) -> ToolResult:
     try:
-        content = tool_content_from_proto(answer.content_blocks)
-        output = _output(name, answer)
-        error = {"message": answer.error} if answer.error else None
-        if not answer.success and error is None:
-            error = {"message": f"Tool {name!r} failed and gave no reason."}
-        return ToolResult.model_validate(
-            {"success": answer.success, "output": output, "error": error, "content": content}
+        blocks, success, text = answer.content_blocks, answer.success, answer.error
+        content = tool_content_from_proto(blocks) if blocks else None
+        if not success and not text:
+            text = f"Tool {name!r} failed and gave no reason."
+        error = {"message": text} if text else None
+        return ToolResult(
+            success=success, output=_output(name, answer), error=error, content=content
         )
     except InvalidToolContent as error:
         logger.warning("Tool %r: %s", name, error)
