@@ -25,6 +25,7 @@ from amplifier.trust.store import content_hash, trusted
 DEFAULT = "default"
 BUILT_IN = Path(__file__).parent / "builtin"
 HOOKS_MODULE = ("hooks-shell", "hook-shell")
+MOST_PLANS = 200
 SCRIPTS = (".sh", ".bash", ".py", ".js", ".mjs", ".ts", ".rb", ".pl")
 LARGEST_SCRIPT = 20_000_000
 _WORD = re.compile(
@@ -151,6 +152,9 @@ def _keep(file: Path, plan: Plan) -> None:
     # A plan that cannot be kept is made again next time.
     with suppress(OSError):
         write_atomically(file, json.dumps(asdict(plan)), 0o600)
+        kept = sorted(file.parent.glob("*.json"), key=lambda each: each.stat().st_mtime)
+        for each in kept[:-MOST_PLANS]:
+            each.unlink(missing_ok=True)
 
 
 def _hash(path: Path, kind: str) -> str | None:

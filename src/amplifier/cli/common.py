@@ -53,6 +53,26 @@ def scope_options(default: Scope) -> Decorator:
     return decorate
 
 
+def session_option(command: Callable[..., Any]) -> Callable[..., Any]:
+    """`--session ID`, handed on as `session_dir`: the folder with the settings of one session."""
+
+    @functools.wraps(command)
+    def with_session(*args: Any, **kwargs: Any) -> Any:
+        wanted = kwargs.pop("_session")
+        folder = failing_in_words(_session_folder)(wanted) if wanted else None
+        return command(*args, session_dir=folder, **kwargs)
+
+    text = "The settings of one session, which count when it goes on."
+    return click.option("--session", "_session", metavar="ID", help=text)(with_session)
+
+
+def _session_folder(wanted: str) -> Path:
+    from amplifier.sessions.commands import find
+
+    store, session_id = find(wanted)
+    return store.folder_of(session_id)
+
+
 def _scoped(scope: Any) -> Scoped:
     from amplifier.settings.places import NoProject, settings_file
 

@@ -3,11 +3,18 @@
 from __future__ import annotations
 
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from amplifier.cli.common import Failure, Scoped, failing_in_words, scope_options
+from amplifier.cli.common import (
+    Failure,
+    Scoped,
+    failing_in_words,
+    scope_options,
+    session_option,
+)
 
 if TYPE_CHECKING:
     from amplifier.settings.scopes import Said
@@ -25,13 +32,14 @@ def config() -> None:
 @config.command()
 @click.argument("key", required=False)
 @click.option("--json", "as_json", is_flag=True, help="Print a single JSON document.")
+@session_option
 @failing_in_words
-def show(key: str | None, as_json: bool) -> None:
+def show(key: str | None, as_json: bool, session_dir: Path | None) -> None:
     """Print the settings in effect, or those below KEY."""
     from amplifier.settings.scopes import load_settings, split_key
 
     keys = split_key(key) if key else []
-    value = load_settings().value(*keys)
+    value = load_settings(session_dir=session_dir).value(*keys)
     if value is None:
         raise Failure(f"Nothing is set at {key!r}. See `amplifier config show`.")
     _print(_harmless(value, keys), as_json)
@@ -40,13 +48,14 @@ def show(key: str | None, as_json: bool) -> None:
 @config.command()
 @click.argument("key")
 @click.option("--json", "as_json", is_flag=True, help="Print a single JSON document.")
+@session_option
 @failing_in_words
-def explain(key: str, as_json: bool) -> None:
+def explain(key: str, as_json: bool, session_dir: Path | None) -> None:
     """Say which file and line decides KEY, and which ones lose."""
     from amplifier.settings.scopes import load_settings, split_key
 
     keys = split_key(key)
-    said = load_settings().explain(*keys)
+    said = load_settings(session_dir=session_dir).explain(*keys)
     if not said:
         raise Failure(f"No file says anything about {key!r}. The default applies.")
     if as_json:
@@ -62,34 +71,38 @@ def explain(key: str, as_json: bool) -> None:
 @click.argument("key")
 @click.argument("value")
 @scope_options(default="global")
+@session_option
 @failing_in_words
-def set_(key: str, value: str, scope: Scoped) -> None:
+def set_(key: str, value: str, scope: Scoped, session_dir: Path | None) -> None:
     """Give KEY a VALUE, written as YAML: `5`, `true`, `[a, b]`, `{$append: [c]}` or text."""
     from amplifier.settings.documents import parse_value
     from amplifier.settings.scopes import split_key
     from amplifier.settings.writing import set_key
     from amplifier.trust.store import keeping_trust
 
-    with keeping_trust(scope.file):
-        set_key(scope.file, split_key(key), parse_value(value))
-    click.echo(f"Set in {scope.file}.")
+    file = _file(scope, session_dir)
+    with keeping_trust(file):
+        set_key(file, split_key(key), parse_value(value))
+    click.echo(f"Set in {file}.")
 
 
 @config.command()
 @click.argument("key")
 @scope_options(default="global")
+@session_option
 @failing_in_words
-def unset(key: str, scope: Scoped) -> None:
+def unset(key: str, scope: Scoped, session_dir: Path | None) -> None:
     """Remove KEY from one scope; what a less specific one says is then in effect."""
     from amplifier.settings.scopes import split_key
     from amplifier.settings.writing import unset_key
     from amplifier.trust.store import keeping_trust
 
-    with keeping_trust(scope.file):
-        was_there = unset_key(scope.file, split_key(key))
+    file = _file(scope, session_dir)
+    with keeping_trust(file):
+        was_there = unset_key(file, split_key(key))
     if not was_there:
-        raise Failure(f"{key!r} is not set in {scope.file}. See `config explain`.")
-    click.echo(f"Removed from {scope.file}.")
+        raise Failure(f"{key!r} is not set in {file}. See `config explain`.")
+    click.echo(f"Removed from {file}.")
 
 
 @config.command()
@@ -111,6 +124,10 @@ def edit(scope: Scoped) -> None:
     with keeping_trust(scope.file):
         write_atomically(scope.file, new, 0o600)
     click.echo(f"Saved {scope.file}.")
+
+
+def _file(scope: Scoped, session_dir: Path | None) -> Path:
+    return scope.file if session_dir is None else session_dir / "settings.yaml"
 
 
 def _as_dict(said: Said, keys: list[str]) -> dict[str, Any]:

@@ -55,7 +55,10 @@ def prepared(options: dict[str, Any], found: tuple[FileStore, str] | None = None
         provider, model = options["provider"], options["model"]
         if recording is not None:
             provider, model = recording.provider, recording.model
-        plan = plan_to_run(options["bundle"], provider, model)
+        own = None
+        if recording is not None and recording.session_id is not None:
+            own = recording.store.folder_of(recording.session_id)
+        plan = plan_to_run(options["bundle"], provider, model, own)
     except (PlanError, ConfigError, Untrusted, StoreError) as error:
         raise NotPrepared(str(error)) from error
     budget = budget_of(options, plan, recording)

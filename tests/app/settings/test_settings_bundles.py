@@ -161,6 +161,15 @@ def test_the_same_inputs_give_the_same_plan_from_disk_and_others_a_new_one(
     assert plan_for("a").hash != first.hash
 
 
+def test_only_the_latest_plans_are_kept(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("amplifier.bundles.planning.MOST_PLANS", 2)
+    for name in ("minimal", "default", "developer"):
+        plan_for(name)
+
+    kept = [json.loads(each.read_text()) for each in (project.home / "cache/plans").iterdir()]
+    assert sorted(each["bundle"] for each in kept) == ["default", "developer"]
+
+
 def test_a_damaged_cached_plan_is_made_again(project: Project) -> None:
     plan_for("minimal")
     (cached,) = (project.home / "cache/plans").iterdir()

@@ -133,6 +133,26 @@ def test_settings_of_many_writers_are_all_kept(app: App, own: Path) -> None:
     ]
 
 
+def test_settings_of_a_session_count_when_it_goes_on_and_for_no_other(app: App) -> None:
+    app.run("run", "-p", "mock", "-B", "minimal", "Hello")
+    (listed,) = _json(app.run("session", "list", "--json").out)
+    id = str(listed["session_id"])
+    key = "config.providers"
+    value = "[{module: provider-mock, config: {responses: [From this session.]}}]"
+
+    done = app.run("config", "set", key, value, "--session", id)
+    said = app.run("config", "explain", key, "--session", id)
+    went_on = app.run("run", "-B", "minimal", "--resume", id, "Again")
+    other = app.run("run", "-p", "mock", "-B", "minimal", "Hello")
+    removed = app.run("config", "unset", key, "--session", id)
+
+    assert (done.code, removed.code) == (0, 0)
+    assert said.out.startswith("in effect  session  ")
+    assert went_on.out == "From this session.\n"
+    assert "canned reply" in other.out
+    assert "no session" in app.run("config", "show", "--session", "nothing").err.lower()
+
+
 def _json(text: str) -> list[dict[str, object]]:
     import json
 

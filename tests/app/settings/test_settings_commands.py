@@ -41,6 +41,20 @@ def test_modules_are_listed_with_those_in_use_marked(app: App) -> None:
     assert "tool-bash" in app.run("module", "current").out.split()
 
 
+def test_lists_are_printed_by_name_only_or_with_all_that_is_known(app: App) -> None:
+    short = app.run("bundle", "list", "--compact").out
+    long = app.run("module", "list", "-t", "context", "--detailed").out
+    tool = app.run("tool", "list", "-b", "default", "--compact").out
+    one = app.run("bundle", "show", "minimal", "--compact").out
+    both = app.run("bundle", "list", "--compact", "--detailed")
+
+    assert short.split() == ["default", "developer", "minimal"]
+    assert "id:      context-simple\ntype:    context\n" in long
+    assert "read_file" in tool.split()
+    assert one.startswith("minimal  sha256:")
+    assert (both.code, "not both" in both.err) == (2, True)
+
+
 def test_an_override_is_set_listed_and_removed(app: App) -> None:
     app.run("module", "override", "set", "tool-bash", "-c", "timeout=7")
     tools = app.run("plan", "--json").document["plan"]["tools"]
