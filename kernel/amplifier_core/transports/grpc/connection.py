@@ -106,7 +106,7 @@ class Connection:
         call = self._method(service, method)(request, timeout=seconds, metadata=self.metadata)
         try:
             async for answer in call:
-                yield answer
+                yield self._read(answer, method)
         except grpc.aio.AioRpcError as error:
             raise await self._failure(error, method, seconds) from None
         finally:
@@ -117,9 +117,21 @@ class Connection:
     ) -> Any:
         metadata = (*self.metadata, *more) if more else self.metadata
         try:
-            return await self._method(service, method)(request, timeout=seconds, metadata=metadata)
+            answer = await self._method(service, method)(
+                request, timeout=seconds, metadata=metadata
+            )
         except grpc.aio.AioRpcError as error:
             raise await self._failure(error, method, seconds) from None
+        return self._read(answer, method)
+
+    def _read(self, answer: Any, method: str) -> Any:
+        """An answer as it is; gRPC hands over None for bytes that are no message."""
+        if answer is None:
+            raise RemoteModuleError(
+                f"Module {self.module_id!r} at {self.place} answered {method}() with bytes that "
+                f"are no message. Build it for the contract in `spec/amplifier_module.proto`."
+            )
+        return answer
 
     def _method(self, service: type[Any], method: str) -> Callable[..., Any]:
         stub = self._stubs.get(service)
