@@ -8,12 +8,15 @@ import signal
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from amplifier_core import CancellationToken
 
 from amplifier.exits import INTERRUPTED
 from amplifier.output import note
+
+if TYPE_CHECKING:
+    from amplifier.asking import PersonAtTerminal
 
 SECONDS_TO_CLEAN_UP = 2.0
 
@@ -25,8 +28,12 @@ class Interrupts:
         self._task = task
         self.cancellation: CancellationToken | None = None
         """The session's token; without one there is no step to wait for."""
+        self.person: PersonAtTerminal | None = None
+        """Who may be looking at a question."""
 
     def interrupt(self) -> None:
+        if self.person is not None:
+            self._task.get_loop().call_soon_threadsafe(self.person.give_up)
         if self.cancellation is not None and self.cancellation.request_graceful():
             note("Stopping after this step. Press Ctrl-C again to stop now.")
             return

@@ -20,8 +20,8 @@ from amplifier.sessions.live import RecordedSession
 from amplifier.views import View
 
 if TYPE_CHECKING:
-    from amplifier.asking import PersonAtTerminal
     from amplifier.budget import Budget
+    from amplifier.chat.approvals import Approvals
     from amplifier.cli.preparing import Prepared
     from amplifier.sessions.commands import Recording
 
@@ -65,9 +65,14 @@ async def _run(ready: Prepared, prompt: str, view: View) -> int:
 async def _answer(ready: Prepared, prompt: str, view: View) -> str:
     plan, recording, budget, allow_partial = ready
     with watched_interrupts() as interrupts:
-        person = person_at_terminal()
-        async with open_session(plan, recording, budget, person, allow_partial) as session:
+        person = person_at_terminal(view.aside)
+        approvals = person.approvals() if person is not None else None
+        interrupts.person = person
+        async with open_session(plan, recording, budget, approvals, allow_partial) as session:
             view.attach(session)
+            if approvals is not None:
+                approvals.attach(session)
+                session.watch_children(approvals.attach_child)
             token = interrupts.cancellation = session.coordinator.cancellation
             answer = await session.execute(prompt)
             if token.is_cancelled and not view.output.is_closed:
@@ -82,11 +87,11 @@ async def open_session(
     plan: dict[str, Any],
     recording: Recording | None,
     budget: Budget | None,
-    person: PersonAtTerminal | None,
+    approvals: Approvals | None,
     allow_partial: bool,
 ) -> AsyncIterator[RecordedSession]:
     """A session that is ready: complete, instructed, with its past, recorded and limited."""
-    session = _new_session(plan, recording, person)
+    session = _new_session(plan, recording, approvals)
     if budget is not None:
         if recording is not None:
             await recording.count_earlier(budget)
@@ -101,11 +106,11 @@ async def open_session(
 
 
 def _new_session(
-    plan: dict[str, Any], recording: Recording | None, person: PersonAtTerminal | None
+    plan: dict[str, Any], recording: Recording | None, approvals: Approvals | None
 ) -> RecordedSession:
     if recording is None:
-        return RecordedSession(plan, approval_system=person)
-    return recording.session(plan, approval_system=person)
+        return RecordedSession(plan, approval_system=approvals)
+    return recording.session(plan, approval_system=approvals)
 
 
 def check_parts(session: AmplifierSession, allow_partial: bool) -> None:

@@ -4,11 +4,13 @@ import itertools
 import re
 import time
 import unicodedata
+from dataclasses import dataclass, field
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from rich.cells import cell_len
+from rich.console import RenderableType
 
 from amplifier.chat import drawing as drawing_of
 from amplifier.chat.approvals import difference
@@ -132,6 +134,13 @@ def test_code_has_no_blanks_at_the_ends_of_lines_to_be_copied() -> None:
     assert drawn("```py\nx = 1\n\ny = 2\n```") == "  x = 1\n\n  y = 2\n"
 
 
+@dataclass
+class Asked:
+    title: str
+    body: list[RenderableType] = field(default_factory=list)
+    risk: str = "high"
+
+
 STEERING = "".join(map(chr, [*range(9), *range(11, 32), *range(127, 160), 0x202E, 0x2066, 0x200E]))
 
 
@@ -139,7 +148,7 @@ STEERING = "".join(map(chr, [*range(9), *range(11, 32), *range(127, 160), 0x202E
 def test_nothing_that_is_drawn_steers_the_terminal(text: str) -> None:
     drawing = Drawing(colour=True)
     card = drawing_of.tool_card("done", text, {text: text}, text, 40, 1.0, text)
-    asked = drawing_of.question(text, [*difference(text, "x", text)], "high")
+    asked = drawing_of.question_card(Asked(text, [*difference(text, "x", text)]))
 
     for what in (markdown(text), card, asked, drawing_of.note(text), drawing_of.thought(text)):
         shown = re.sub(r"\x1b\[[0-9;]*m", "", drawing.lines(what, 40))
@@ -148,7 +157,7 @@ def test_nothing_that_is_drawn_steers_the_terminal(text: str) -> None:
 
 @pytest.mark.parametrize("action", ["run '[/foo]'", "run '[bold red]x'", "run '\x1b[2Jx'"])
 def test_what_looks_like_markup_in_a_question_is_text(action: str) -> None:
-    shown = Drawing(colour=False).lines(drawing_of.question(action, [], "high"), 60)
+    shown = Drawing(colour=False).lines(drawing_of.question_card(Asked(action)), 60)
 
     assert exact(action) in shown
 

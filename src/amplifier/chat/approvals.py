@@ -16,6 +16,7 @@ from rich.console import RenderableType
 from rich.text import Text
 
 from . import drawing
+from .follower import agent_of
 from .questions import Answer, Question, Verdict
 from .texts import exact
 
@@ -60,9 +61,9 @@ class Approvals:
         if register is not None:
             register(self)
 
-    def attach_child(self, child: AmplifierSession, agent: str) -> None:
+    def attach_child(self, child: AmplifierSession) -> None:
         """The same for a child that has yet to start."""
-        own = Approvals(self.ask, self.folder, self.remembered, agent)
+        own = Approvals(self.ask, self.folder, self.remembered, agent_of(child))
 
         def begins(_event: str, _data: dict[str, Any]) -> None:
             if own.session is None:

@@ -23,10 +23,11 @@ from .approvals import Approvals
 from .commands import COMMANDS, CommandFailed, carry_out
 from .completion import ChatCompleter
 from .drawing import Drawing, wants_colour
-from .follower import ChildFollower, ConversationFollower
-from .prompt import Prompt, terminal_width
+from .follower import ChildFollower, ConversationFollower, agent_of
+from .prompt import Prompt
 from .questions import Questions
 from .state import State
+from .terminal import terminal_width
 
 FAREWELLS = ("exit", "quit")
 PAST_MESSAGES = 10
@@ -70,7 +71,7 @@ class Chat:
         self._welcome = welcome or Welcome()
         self.move: Move | None = None
         self._drawing = Drawing(colour=wants_colour())
-        self._last_group: str | None = None
+        self._last_group = "before"
         self._prompt: Prompt | None = None
         self._questions = Questions(self.state, self)
         self.follower = ConversationFollower(self.state, self)
@@ -123,7 +124,7 @@ class Chat:
     def _attach_child(self, child: AmplifierSession) -> None:
         agent = agent_of(child)
         ChildFollower(self.state, self, agent, child.session_id).attach(child)
-        self._approvals.attach_child(child, agent)
+        self._approvals.attach_child(child)
 
     async def _greet(self) -> None:
         self.show(
@@ -163,6 +164,7 @@ class Chat:
             await self.submit(text)
 
     async def _command(self, text: str) -> None:
+        self.show(drawing.said_by_user(text, style="dim"))
         try:
             said = await carry_out(self, text)
         except CommandFailed as error:
@@ -171,7 +173,7 @@ class Chat:
             self.show(drawing.note(masked(f"{type(error).__name__}: {error}"), "red"))
         else:
             if said:
-                self.show(drawing.note(said, ""))
+                self.show(drawing.note(said, "") if isinstance(said, str) else said)
 
     def _steer(self, text: str) -> None:
         """Queue it for the running turn; it scrolls by when the model gets it."""
@@ -294,9 +296,8 @@ class Chat:
         """Let it scroll by above the prompt, a blank line before it unless it belongs together."""
         if apart is None:
             apart = not group or group != self._last_group
-        is_first = self._last_group is None
         self._last_group = group
-        gap = "\n" if apart and not is_first else ""
+        gap = "\n" if apart else ""
         sys.stdout.write(gap + self._drawing.lines(what, self.width()))
         sys.stdout.flush()
 
@@ -323,14 +324,6 @@ class Chat:
             for name, agent in agents.items()
             if isinstance(agent, dict)
         }
-
-
-def agent_of(child: AmplifierSession) -> str:
-    """The name under which a child was made."""
-    session = child.config.get("session")
-    metadata = session.get("metadata") if isinstance(session, dict) else None
-    name = metadata.get("agent_name") if isinstance(metadata, dict) else None
-    return str(name or "agent")
 
 
 def text_of(message: dict[str, Any]) -> str:

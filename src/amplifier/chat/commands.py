@@ -9,21 +9,25 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from rich.console import RenderableType
+
 from amplifier.sessions import events
 from amplifier.sessions.live import RecordedSession, holder
 
-from . import reports
+from . import drawing, reports
 
 if TYPE_CHECKING:
     from .chat import Chat
 
-KEYS = """\
-Keys:
-  Enter sends. Alt-Enter, Ctrl-J or a \\ before Enter begins a new line.
-  Tab completes commands, and files and agents after @. Ctrl-R searches earlier inputs.
-  Ctrl-X Ctrl-E opens the line in your editor.
-  While the agent works, what you send is read at its next step. Ctrl-C or Esc stops it
-  after the running step, twice at once. Ctrl-D ends the chat."""
+KEYS = (
+    ("Enter", "sends; while the agent works, it reads that at its next step"),
+    ("Alt-Enter, Ctrl-J", "begin a new line, as does a \\ before Enter"),
+    ("Tab", "completes commands after /, files and agents after @"),
+    ("Up, Ctrl-R", "bring back earlier inputs"),
+    ("Ctrl-X Ctrl-E", "opens what you type in your editor"),
+    ("Ctrl-C, Esc", "stops the agent after the running step; again, at once"),
+    ("Ctrl-D", "ends the chat"),
+)
 OFF = ("clear", "stop", "off", "reset", "none", "cancel")
 
 
@@ -36,11 +40,11 @@ class Command:
     """One slash command."""
 
     about: str
-    run: Callable[[Chat, str], Awaitable[str | None]]
+    run: Callable[[Chat, str], Awaitable[RenderableType | None]]
     usage: str = ""
 
 
-async def carry_out(chat: Chat, line: str) -> str | None:
+async def carry_out(chat: Chat, line: str) -> RenderableType | None:
     """Run the command in `line`; the result is what to show.
 
     Raises:
@@ -55,12 +59,9 @@ async def carry_out(chat: Chat, line: str) -> str | None:
     return await command.run(chat, rest.strip())
 
 
-async def _help(_chat: Chat, _rest: str) -> str:
-    lines = [
-        f"  {f'/{name} {command.usage}'.strip():<24} {command.about}"
-        for name, command in COMMANDS.items()
-    ]
-    return "\n".join(["Commands:", *lines, KEYS])
+async def _help(_chat: Chat, _rest: str) -> RenderableType:
+    commands = ((f"/{name} {each.usage}".strip(), each.about) for name, each in COMMANDS.items())
+    return drawing.listing([*commands, ("", ""), *KEYS])
 
 
 # -- telling --------------------------------------------------------------------------------
@@ -74,11 +75,11 @@ async def _cost(chat: Chat, _rest: str) -> str:
     return reports.cost(chat)
 
 
-async def _tools(chat: Chat, _rest: str) -> str:
+async def _tools(chat: Chat, _rest: str) -> RenderableType:
     return reports.tools(chat)
 
 
-async def _agents(chat: Chat, _rest: str) -> str:
+async def _agents(chat: Chat, _rest: str) -> RenderableType:
     return reports.agents(chat)
 
 
@@ -219,7 +220,7 @@ async def _undo(chat: Chat, _rest: str) -> None:
 async def _resume(chat: Chat, rest: str) -> str | None:
     if not rest:
         return await reports.sessions()
-    _must_rest(chat)
+    _recorded(chat)
     chat.move_to("resume", rest)
     return None
 

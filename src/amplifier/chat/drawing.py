@@ -5,13 +5,14 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable
 from functools import lru_cache
-from typing import Any, Literal
+from typing import Any, Literal, Protocol
 
 from rich.color import ColorSystem
 from rich.console import Console, Group, RenderableType
 from rich.padding import Padding
 from rich.panel import Panel
 from rich.segment import Segment
+from rich.table import Table
 from rich.text import Text
 
 from .texts import exact, first_lines, harmless, one_line, seconds_text
@@ -80,12 +81,22 @@ def markdown(text: str) -> RenderableType:
     return Shown(text)
 
 
-def said_by_user(text: str) -> RenderableType:
-    return Text.assemble(("> ", "bold cyan"), (harmless(text), "bold"))
+def said_by_user(text: str, style: str = "bold") -> RenderableType:
+    return Text.assemble(("> ", "bold cyan"), (harmless(text), style))
 
 
 def note(text: str, style: str = "dim") -> RenderableType:
     return Text(harmless(text), style=style)
+
+
+def listing(rows: Iterable[tuple[str, str]]) -> RenderableType:
+    """Two columns: names, and what they are for."""
+    table = Table.grid(padding=(0, 2))
+    table.add_column(style="bold", overflow="fold")
+    table.add_column(overflow="fold")
+    for name, about in rows:
+        table.add_row(Text(harmless(name)), Text(harmless(about)))
+    return table
 
 
 def thought(text: str) -> RenderableType:
@@ -141,10 +152,18 @@ def arguments(given: Any) -> str:
     return ", ".join(f"{key}={value!r}" for key, value in given.items())
 
 
-def question(title: str, body: Iterable[RenderableType], risk: str) -> RenderableType:
-    colour = {"high": "red", "critical": "red", "low": "green"}.get(risk, "yellow")
-    head = Text(exact(title), style="bold")
-    return Panel(Group(*body), title=head, title_align="left", border_style=colour)
+class Asked(Protocol):
+    """A question to the person."""
+
+    title: str
+    body: list[RenderableType]
+    risk: str
+
+
+def question_card(asked: Asked) -> RenderableType:
+    colour = {"high": "red", "critical": "red", "low": "green"}.get(asked.risk, "yellow")
+    head = Text(exact(asked.title), style="bold", overflow="fold")
+    return Panel(Group(head, *asked.body), border_style=colour)
 
 
 def changes(lines: list[str], name: str) -> list[RenderableType]:

@@ -273,6 +273,14 @@ class ChildFollower(Follower):
         super()._tool_starts(data)
 
 
+def agent_of(child: AmplifierSession) -> str:
+    """The name under which a child was made."""
+    session = child.config.get("session")
+    metadata = session.get("metadata") if isinstance(session, dict) else None
+    name = metadata.get("agent_name") if isinstance(metadata, dict) else None
+    return str(name or "agent")
+
+
 def _call_id(data: dict[str, Any]) -> str:
     return str(data.get("tool_call_id") or data.get("tool_name"))
 

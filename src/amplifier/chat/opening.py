@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from amplifier.budget import Budget
 from amplifier.exits import DONE, FAILED, INTERRUPTED
@@ -35,6 +35,34 @@ class Scene:
     recording: Recording | None
     welcome: Welcome
 
+    def again(self, session_id: str) -> Scene:
+        """The same session, which was left. Nothing is on disk if nothing was said in it."""
+        from amplifier.sessions import commands
+
+        assert self.recording is not None
+        store, provider, model = (getattr(self.recording, name) for name in _KEPT)
+        try:
+            recording = commands.resumed(store, session_id, provider, model)
+        except NoSession:
+            recording = commands.Recording(store, provider, model)
+        return Scene(self.plan, recording, Welcome(shows_past=False))
+
+    def with_error(self, error: Exception) -> Scene:
+        return replace(self, welcome=Welcome(shows_past=False, error=in_words(error)))
+
+
+_KEPT = ("store", "provider", "model")
+
+
+class Left(NamedTuple):
+    """A session that a person has had enough of."""
+
+    session_id: str
+    is_kept: bool
+    """Whether there is a log of it."""
+    move: Move | None
+    """What comes next."""
+
 
 def run_chat(
     plan: dict[str, Any],
@@ -49,25 +77,34 @@ def run_chat(
         return FAILED
     scene = Scene(_without_other_screens(plan), recording, Welcome())
     try:
-        while True:
-            session_id, is_kept, move = asyncio.run(_chat(scene, allow_partial, budget))
-            if move is None:
-                break
-            scene = elsewhere(scene, session_id, move)
+        left = asyncio.run(_chat(scene, allow_partial, budget))
+        while left.move is not None:
+            scene, left = _go_on(scene, left, allow_partial, budget)
     except KeyboardInterrupt:
         return INTERRUPTED
     except Exception as error:
         note(f"amplifier: {in_words(error)}")
         return FAILED
-    if is_kept:
-        note(f"Go on with `amplifier chat --resume {session_id[:8]}`.", dim=True)
+    if left.is_kept:
+        note(f"Go on with `amplifier chat --resume {left.session_id[:8]}`.", dim=True)
     return DONE
 
 
-async def _chat(
-    scene: Scene, allow_partial: bool, budget: Budget | None
-) -> tuple[str, bool, Move | None]:
-    """The session that was talked with, whether there is a log of it, and what comes next."""
+def _go_on(
+    scene: Scene, left: Left, allow_partial: bool, budget: Budget | None
+) -> tuple[Scene, Left]:
+    """Chat where `left` wants to go on; if that cannot be opened, where it was left."""
+    assert left.move is not None
+    following = elsewhere(scene.again(left.session_id), left.session_id, left.move)
+    try:
+        return following, asyncio.run(_chat(following, allow_partial, budget))
+    except Exception as error:
+        # Anew: what has failed may have written to the same log.
+        back = scene.again(left.session_id).with_error(error)
+        return back, asyncio.run(_chat(back, allow_partial, budget))
+
+
+async def _chat(scene: Scene, allow_partial: bool, budget: Budget | None) -> Left:
     folder = Path.cwd()
     own = sessions_folder(folder).parent
     # What the session has spent before is in its log, and is counted from there.
@@ -82,7 +119,8 @@ async def _chat(
         )
         move = await chat.talk()
         recorder = getattr(session, "recorder", None)
-        return session.session_id, recorder is not None and recorder.journal.is_claimed, move
+        is_kept = recorder is not None and recorder.journal.is_claimed
+        return Left(session.session_id, is_kept, move)
 
 
 def _without_other_screens(plan: dict[str, Any]) -> dict[str, Any]:
@@ -93,44 +131,30 @@ def _without_other_screens(plan: dict[str, Any]) -> dict[str, Any]:
 # -- from one session to the next -----------------------------------------------------------
 
 
-def elsewhere(scene: Scene, session_id: str, move: Move) -> Scene:
-    """Where the conversation goes on; in the same session, with a word, if it cannot elsewhere."""
-    assert scene.recording is not None
+def elsewhere(back: Scene, session_id: str, move: Move) -> Scene:
+    """Where the conversation goes on; `back`, with a word, if it cannot elsewhere."""
+    assert back.recording is not None
     try:
-        return _moved(scene, scene.recording, session_id, move)
+        return _moved(back, back.recording, session_id, move)
     except (StoreError, PlanError, OSError, ValueError) as error:
-        stays = Welcome(shows_past=False, error=in_words(error))
-        return Scene(scene.plan, _again(scene.recording, session_id), stays)
+        return back.with_error(error)
 
 
-def _moved(scene: Scene, recording: Recording, session_id: str, move: Move) -> Scene:
+def _moved(back: Scene, recording: Recording, session_id: str, move: Move) -> Scene:
     from amplifier.sessions.commands import find, resumed
 
     provider, model = recording.provider, recording.model
     if move.kind == "model":
-        plan = with_model(scene.plan, move.to or "")
-        return Scene(plan, _again(recording, session_id), Welcome(shows_past=False))
+        return replace(back, plan=with_model(back.plan, move.to or ""))
     if move.kind == "resume":
         store, found = find(move.to or "")
-        return Scene(scene.plan, resumed(store, found, provider, model), Welcome())
+        return Scene(back.plan, resumed(store, found, provider, model), Welcome())
     end, draft = move.to, ""
     if move.kind == "undo":
         end, draft = _before_last_turn(recording, session_id)
     copy = _copied(recording, session_id, end)
     going_on = resumed(recording.store, copy, provider, model)
-    return Scene(scene.plan, going_on, Welcome(draft=draft))
-
-
-def _again(recording: Recording, session_id: str) -> Recording:
-    """The session that was left. Nothing is on disk of one in which nothing was said."""
-    from amplifier.sessions.commands import Recording as New
-    from amplifier.sessions.commands import resumed
-
-    store, provider, model = recording.store, recording.provider, recording.model
-    try:
-        return resumed(store, session_id, provider, model)
-    except NoSession:
-        return New(store, provider, model)
+    return Scene(back.plan, going_on, Welcome(draft=draft))
 
 
 def _copied(recording: Recording, session_id: str, end: str | None) -> str:

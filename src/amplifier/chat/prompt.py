@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import sys
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
@@ -20,6 +19,7 @@ from prompt_toolkit.styles import Style
 
 from .questions import Answering, Question, Questions
 from .state import State
+from .terminal import terminal_size, terminal_width
 from .texts import harmless, one_line, wrapped
 
 MOST_LIVE_LINES = 12
@@ -40,18 +40,6 @@ STYLE = Style.from_dict(
         "bottom-toolbar": "noreverse ansibrightblack",
     }
 )
-
-
-def terminal_size() -> os.terminal_size:
-    """How large the window is now; variables like COLUMNS would not know of a change."""
-    try:
-        return os.get_terminal_size(sys.__stdout__.fileno() if sys.__stdout__ else 1)
-    except (OSError, ValueError):
-        return os.terminal_size((80, 24))
-
-
-def terminal_width() -> int:
-    return terminal_size().columns
 
 
 class _FileHistory(FileHistory):

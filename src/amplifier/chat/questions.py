@@ -108,7 +108,7 @@ class Questions:
             question.decide("deny", reason)
 
     def _put(self, question: Question) -> None:
-        self._screen.show(drawing.question(question.title, question.body, question.risk))
+        self._screen.show(drawing.question_card(question))
         self._state.question = Wait("your answer")
         question.shown = time.monotonic()
         self._screen.changed()

@@ -6,10 +6,12 @@ import asyncio
 from typing import TYPE_CHECKING, Any
 
 from amplifier_core import AmplifierSession
+from rich.console import RenderableType
 
 from amplifier.budget import Budget
 from amplifier.sessions.live import RecordedSession
 
+from .drawing import listing
 from .state import Spent
 from .texts import one_line
 
@@ -73,20 +75,19 @@ def _limits(budget: Budget) -> str:
     return ", ".join(f"{name} {most}" for name, most in named.items() if most is not None)
 
 
-def tools(chat: Chat) -> str:
+def tools(chat: Chat) -> RenderableType:
     found = chat.session.coordinator.get("tools") or {}
     return _listed({name: tool.description for name, tool in found.items()}, "There are no tools.")
 
 
-def agents(chat: Chat) -> str:
+def agents(chat: Chat) -> RenderableType:
     none = "There are no agents. The bundle 'developer' has some: `amplifier chat -B developer`."
     return _listed(chat.agents(), none)
 
 
-def _listed(described: dict[str, str], none: str) -> str:
-    width = max(map(len, described), default=0)
-    lines = [f"  {name:<{width}}  {_first_sentence(text)}" for name, text in described.items()]
-    return "\n".join(lines) or none
+def _listed(described: dict[str, str], none: str) -> RenderableType:
+    rows = [(name, _first_sentence(text)) for name, text in described.items()]
+    return listing(rows) if rows else none
 
 
 def _first_sentence(text: str) -> str:

@@ -50,7 +50,7 @@ class RecordedSession(AmplifierSession):
     budget: Budget | None = None
     _opening: asyncio.Lock | None = None
     _past: State | None = None
-    _watch_child: Callable[[AmplifierSession], None] | None = None
+    _child_watchers: tuple[Callable[[AmplifierSession], None], ...] = ()
 
     def fork(
         self, config: dict[str, Any] | None = None, session_id: str | None = None, **options: Any
@@ -60,14 +60,15 @@ class RecordedSession(AmplifierSession):
             child.limit(self.budget)
         if self.recording is not None and isinstance(child, RecordedSession):
             child.recording = Recording(self.recording.store, dict(self.recording.facts))
-        if self._watch_child is not None and isinstance(child, RecordedSession):
-            child.watch_children(self._watch_child)
-            self._watch_child(child)
+        for watch in self._child_watchers:
+            watch(child)
+            if isinstance(child, RecordedSession):
+                child.watch_children(watch)
         return child
 
     def watch_children(self, watch: Callable[[AmplifierSession], None]) -> None:
         """Call `watch` with each child, and each child of a child, before it is initialized."""
-        self._watch_child = watch
+        self._child_watchers = (*self._child_watchers, watch)
 
     def limit(self, budget: Budget) -> None:
         """Let this session and its children spend no more than `budget`."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import time
+from contextlib import AbstractContextManager, nullcontext
 from datetime import UTC, datetime
 from typing import Any
 
@@ -38,6 +39,9 @@ class DocumentView:
 
     def answered(self, text: str) -> None:
         self._print({"status": "success", "response": text, **self._facts})
+
+    def aside(self) -> AbstractContextManager[None]:
+        return nullcontext()
 
     def failed(self, message: str) -> None:
         self._print({"status": "error", "error": message, **self._facts})

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 from amplifier_core import AmplifierSession
@@ -10,11 +11,9 @@ from amplifier_core.events import TOOL_ERROR, TOOL_POST, TOOL_PRE
 
 from amplifier.output import Output, note
 
-from . import models_in_use
+from . import ANSWER_SHOWN, models_in_use
 
 LONGEST_LINE = 100
-ANSWER_SHOWN = "ui.answer_shown"
-"""Capability of a module that shows the session itself: whether it has shown the last answer."""
 
 
 class TerminalView:
@@ -29,6 +28,7 @@ class TerminalView:
 
     def attach(self, session: AmplifierSession) -> None:
         self._session = session
+        session.coordinator.display_system = self
         self._shown_by_module = session.coordinator.get_capability(ANSWER_SHOWN)
         if self._shown_by_module is not None:
             return
@@ -65,6 +65,10 @@ class TerminalView:
         if "result" not in data:
             note(f"<- {data['error'].get('type')}: {data['error'].get('msg')}", dim=True)
 
+    def show_message(self, message: str, level: str, source: str = "hook") -> None:
+        self._end_line()
+        note(f"{source}: {message}")
+
     def answered(self, text: str) -> None:
         if self._shown_by_module is not None and self._shown_by_module() and self.output.is_seen:
             return
@@ -72,6 +76,9 @@ class TerminalView:
             self._end_line()
             self._write(text)
         self._end_line()
+
+    def aside(self) -> AbstractContextManager[None]:
+        return nullcontext()
 
     def failed(self, message: str) -> None:
         self._end_line()
