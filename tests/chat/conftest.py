@@ -14,7 +14,15 @@ def chatting(tmp_path: Path) -> Iterator[Chatting]:
     """Starts a chat whose model plays the given steps, and waits until it is ready."""
     opened: list[Terminal] = []
 
-    def start(*script: dict[str, Any], tools: tuple[str, ...] = (), **options: Any) -> Terminal:
+    def start(
+        *script: dict[str, Any],
+        tools: tuple[str, ...] = (),
+        agents: tuple[str, ...] = (),
+        child_script: tuple[dict[str, Any], ...] = (),
+        allow: tuple[dict[str, str], ...] = (),
+        **options: Any,
+    ) -> Terminal:
+        guard = {"audit": {"enabled": False}, "allow": list(allow)}
         plan = {
             "session": {
                 "orchestrator": {"module": "loop-streaming"},
@@ -24,7 +32,11 @@ def chatting(tmp_path: Path) -> Iterator[Chatting]:
                 {"module": "provider-mock", "config": {"script": list(script)}},
             ],
             "tools": [{"module": tool} for tool in tools],
-            "hooks": [{"module": "hooks-approval", "config": {"audit": {"enabled": False}}}],
+            "hooks": [{"module": "hooks-approval", "config": guard}],
+            "agents": {
+                name: {"description": f"Is {name}.", "instruction": "Go."} for name in agents
+            },
+            "child_script": child_script,
         }
         file = tmp_path / "plan.json"
         file.write_text(json.dumps(plan))

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-SECONDS = 20.0
+SECONDS = 45.0
 
 needs_tmux = pytest.mark.skipif(
     shutil.which("tmux") is None, reason="There is no tmux to run a terminal in."
@@ -60,8 +60,8 @@ class Terminal:
         return self._tmux("capture-pane", "-p", *(["-e"] if with_colours else []))
 
     def history(self) -> str:
-        """All that has scrolled by, and the screen."""
-        return self._tmux("capture-pane", "-p", "-S", "-")
+        """All that has scrolled by, and the screen; lines that were broken are whole."""
+        return self._tmux("capture-pane", "-p", "-J", "-S", "-")
 
     def type(self, text: str) -> None:
         self._tmux("send-keys", "-l", text)
@@ -89,10 +89,21 @@ class Terminal:
             time.sleep(0.02)
         return screen
 
+    def paste(self, text: str, *, bracketed: bool) -> None:
+        """As from a clipboard; programs that ask for it are told that it is pasted."""
+        self._tmux("set-buffer", "--", text)
+        self._tmux("paste-buffer", *(["-p"] if bracketed else []))
+
+    def fact(self, name: str) -> str:
+        """What tmux knows about the window, as `pane_title`."""
+        return self._tmux("display-message", "-p", f"#{{{name}}}").strip()
+
     def close(self) -> None:
+        socket = self.fact("socket_path")
         subprocess.run(
             ["tmux", "-L", self._name, "kill-server"], capture_output=True, timeout=SECONDS
         )
+        Path(socket).unlink(missing_ok=True)
 
 
 Chatting = Callable[..., Terminal]

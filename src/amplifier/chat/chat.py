@@ -27,7 +27,7 @@ from .follower import ChildFollower, ConversationFollower, agent_of
 from .prompt import Prompt
 from .questions import Questions
 from .state import State
-from .terminal import terminal_width
+from .terminal import is_dumb, terminal_width
 
 FAREWELLS = ("exit", "quit")
 PAST_MESSAGES = 10
@@ -186,6 +186,8 @@ class Chat:
             self._put_back(text)
             return
         self.state.queued.append(text)
+        if is_dumb():
+            self.show(drawing.note("The model reads it at its next step."), "note")
         self.changed()
 
     async def submit(self, text: str) -> None:

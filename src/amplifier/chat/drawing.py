@@ -15,6 +15,7 @@ from rich.segment import Segment
 from rich.table import Table
 from rich.text import Text
 
+from .terminal import is_dumb
 from .texts import exact, first_lines, harmless, one_line, seconds_text
 
 Mark = Literal["done", "failed", "denied"]
@@ -71,7 +72,7 @@ def _console(width: int) -> Console:
 
 
 def wants_colour() -> bool:
-    return not os.environ.get("NO_COLOR") and os.environ.get("TERM") not in (None, "", "dumb")
+    return not os.environ.get("NO_COLOR") and not is_dumb()
 
 
 def markdown(text: str) -> RenderableType:

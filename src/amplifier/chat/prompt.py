@@ -19,7 +19,7 @@ from prompt_toolkit.styles import Style
 
 from .questions import Answering, Question, Questions
 from .state import State
-from .terminal import terminal_size, terminal_width
+from .terminal import is_dumb, terminal_size, terminal_width
 from .texts import harmless, one_line, wrapped
 
 MOST_LIVE_LINES = 12
@@ -131,6 +131,9 @@ class Prompt:
     # -- what is shown --------------------------------------------------------------------
 
     def _message(self) -> FormattedText:
+        mark = "why? " if self._takes_reason() else "> "
+        if is_dumb():
+            return FormattedText([("", mark)])
         width = terminal_width()
         fragments = [("class:live", f"{line}\n") for line in self._live_lines(width)]
         question = self._questions.current
@@ -141,7 +144,6 @@ class Prompt:
             fragments += [("class:queued", f"{line}\n") for line in self._queued_lines(width)]
             activity = one_line(f"{self._state.activity()}, Ctrl-C stops it", width - 2)
             fragments.append(("class:activity", f"… {activity}\n"))
-        mark = "why? " if question is not None and question.takes_reason else "> "
         return FormattedText([*fragments, ("class:prompt", mark)])
 
     def _live_lines(self, width: int) -> list[str]:

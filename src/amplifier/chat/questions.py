@@ -13,6 +13,7 @@ from rich.console import RenderableType
 
 from . import drawing
 from .state import State, Wait
+from .terminal import is_dumb
 
 Verdict = Literal["once", "session", "project", "deny"]
 Answer = tuple[Verdict, str]
@@ -109,6 +110,8 @@ class Questions:
 
     def _put(self, question: Question) -> None:
         self._screen.show(drawing.question_card(question))
+        if is_dumb():
+            self._screen.show(drawing.note(question.hint()), "answer", apart=False)
         self._state.question = Wait("your answer")
         question.shown = time.monotonic()
         self._screen.changed()

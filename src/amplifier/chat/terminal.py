@@ -19,3 +19,8 @@ def terminal_size() -> os.terminal_size:
 
 def terminal_width() -> int:
     return terminal_size().columns
+
+
+def is_dumb() -> bool:
+    """Whether it only prints: nothing that was written can be changed."""
+    return os.environ.get("TERM") in (None, "", "dumb")
