@@ -264,13 +264,13 @@ class ChildFollower(Follower):
         if isinstance(text, str):
             self._said.append(text)
 
-    def _tool_starts(self, data: dict[str, Any]) -> None:
+    def _answered(self, data: dict[str, Any]) -> None:
+        super()._answered(data)
         said = "".join(self._said).strip()
         self._said.clear()
-        if said and self._agent is not None:
+        if said and data.get("tool_calls") and self._agent is not None:
             line = drawing.said_by_agent(self._agent, said, self._screen.width())
             self._screen.show(line, "card")
-        super()._tool_starts(data)
 
 
 def agent_of(child: AmplifierSession) -> str:

@@ -223,8 +223,10 @@ class Prompt:
         @keys.add(Keys.BracketedPaste, filter=decides)
         def _(event: KeyPressEvent) -> None:
             key = event.key_sequence[0].key
-            is_text = not isinstance(key, Keys) or key is Keys.BracketedPaste
-            self.answering.typed(event.data.replace("\r", "\n") if is_text else "")
+            is_pasted = key is Keys.BracketedPaste
+            is_text = is_pasted or not isinstance(key, Keys)
+            text = event.data.replace("\r", "\n") if is_text else ""
+            self.answering.typed(text, is_key=not is_pasted)
             self.redraw()
 
         @keys.add("enter", filter=decides)

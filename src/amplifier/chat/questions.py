@@ -163,9 +163,9 @@ class Answering:
             return question.hint()
         return "..."
 
-    def typed(self, text: str) -> None:
-        """A key, or a pasted text, came while a question is open."""
-        counts = self.counts
+    def typed(self, text: str, *, is_key: bool = True) -> None:
+        """A key, or something that was pasted, came while a question is open."""
+        counts = self.counts and is_key
         self._last_key = time.monotonic()
         if counts and len(text) == 1 and text.lower() in (*KEYS, DENY_WITH_REASON):
             self._held = text
