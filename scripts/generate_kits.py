@@ -31,13 +31,13 @@ USERS = {
 def main() -> None:
     if "--copy" not in sys.argv:
         TOOLS.mkdir(parents=True, exist_ok=True)
-        generate_go(TEMPLATES / "go" / "kit" / "contract")
-        generate_typescript(TEMPLATES / "typescript" / "kit")
+        generate_go(TEMPLATES / "go" / "all" / "kit" / "contract")
+        generate_typescript(TEMPLATES / "typescript" / "all" / "kit")
     for language, examples in USERS.items():
         for example in examples:
             kit = REPO / "examples" / example / "kit"
             shutil.rmtree(kit, ignore_errors=True)
-            shutil.copytree(TEMPLATES / language / "kit", kit)
+            shutil.copytree(TEMPLATES / language / "all" / "kit", kit)
 
 
 def generate_go(folder: Path) -> None:

@@ -16,7 +16,7 @@ TEMPLATES = REPO / "src" / "amplifier" / "cli" / "module_templates"
 
 
 def go_descriptor() -> bytes:
-    text = (TEMPLATES / "go/kit/contract/amplifier_module.pb.go").read_text()
+    text = (TEMPLATES / "go/all/kit/contract/amplifier_module.pb.go").read_text()
     _, _, rest = text.partition("_rawDesc = ")
     lines = rest.partition("\n\n")[0]
     literals = re.findall(r'^\s*("(?:[^"\\]|\\.)*")|^"" \+', lines, re.MULTILINE)
@@ -24,7 +24,7 @@ def go_descriptor() -> bytes:
 
 
 def typescript_descriptor() -> bytes:
-    text = (TEMPLATES / "typescript/kit/contract.ts").read_text()
+    text = (TEMPLATES / "typescript/all/kit/contract.ts").read_text()
     found = re.search(r'fileDesc\("([^"]+)"\)', text)
     assert found is not None
     return base64.b64decode(found[1] + "==")
@@ -66,7 +66,7 @@ def _files(folder: Path) -> dict[str, bytes]:
 
 def test_each_example_holds_its_kit_unchanged() -> None:
     for language, examples in _script().USERS.items():
-        kit = _files(TEMPLATES / language / "kit")
+        kit = _files(TEMPLATES / language / "all" / "kit")
         for example in examples:
             held = _files(REPO / "examples" / example / "kit")
             assert held == kit, "Run `python scripts/generate_kits.py --copy`."

@@ -18,7 +18,7 @@ import * as grpc from "@grpc/grpc-js";
 
 import { HealthStatus, ModuleLifecycle, ModuleType } from "./contract.js";
 
-const LARGEST_MESSAGE = 16 * 1024 * 1024;
+export const LARGEST_MESSAGE = 16 * 1024 * 1024;
 const GRACE_MS = 300;
 const TYPES: Record<string, ModuleType> = {
   tool: ModuleType.TOOL,

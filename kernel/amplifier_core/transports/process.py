@@ -109,6 +109,7 @@ class ModuleProcess:
                 for name, value in os.environ.items()
                 if name in wanted or name.startswith(_HARMLESS_PREFIX)
             },
+            "AMPLIFIER_PYTHON": sys.executable,
             **own,
         }
 

@@ -174,11 +174,18 @@ def update(id: str | None, check_only: bool, rollback: bool, yes: bool, scope: S
 @click.option("-b", "--behavioral", is_flag=True, help="Run the tests in its folder, too.")
 @click.option("-v", "--verbose", is_flag=True, help="Print every check.")
 def validate(path: Path, kind: str | None, output: str, behavioral: bool, verbose: bool) -> None:
-    """Examine the module at PATH: a repository, a package folder or a file."""
+    """Examine the module at PATH: a repository, a package folder or a file.
+
+    A module with a `build.sh` is built first, if its sources have changed, and one that is a
+    gRPC server on this machine is started for as long as it is looked at.
+    """
     from amplifier_core.cli import validate as examine
 
+    from amplifier.cli.building import made_ready
+
     is_json = output == "json"
-    code = examine(path, kind, as_json=is_json, quiet=not verbose and not is_json)
+    with made_ready(path):
+        code = examine(path, kind, as_json=is_json, quiet=not verbose and not is_json)
     if behavioral and code == 0:
         import subprocess
 
@@ -193,14 +200,24 @@ def validate(path: Path, kind: str | None, output: str, behavioral: bool, verbos
 @click.argument("name")
 @click.option("--transport", type=click.Choice(["python", "grpc", "rust", "wasm"]),
               default="python", show_default=True)  # fmt: skip
-@click.option("--language", help="Language of a module that is not in Python.")
+@click.option("--language", help="Its language: python, go, typescript or rust.")
 @failing_in_words
 def new(kind: str, name: str, transport: str, language: str | None) -> None:
-    """Begin a module: a folder with code, tests and a README, which validates at once."""
+    """Begin a module: a folder with code, tests and a README, which validates at once.
+
+    \b
+    --transport  --language
+    python       python                     in the process of the session
+    grpc         python, go, typescript     a server that sessions connect to
+    rust         go, typescript, python     a program that sessions start
+    """
+    from amplifier.cli.building import needed_tools
     from amplifier.cli.templates import write_module
 
     folder = write_module(Path.cwd(), kind, name, transport, language)
-    click.echo(f"Made {folder.name}. Try `amplifier module validate {folder.name}`.")
+    needed = " and ".join(needed_tools(folder))
+    builds = f" It builds it first, with {needed}." if needed else ""
+    click.echo(f"Made {folder.name}. Try `amplifier module validate {folder.name}`.{builds}")
 
 
 def _tell(title: str, changed: list[str] | None, folder: Path) -> None:

@@ -15,6 +15,7 @@ MOST_BYTES = 200_000_000
 # Made by tools. None of it is in a content that is loaded: compiled files could say anything.
 LEFT_OUT = {
     ".git", "__pycache__", ".venv", ".mypy_cache", ".pytest_cache", ".ruff_cache", ".hypothesis",
+    ".build", "node_modules",
 }  # fmt: skip
 
 

@@ -16,7 +16,15 @@ class RemoteOrchestrator:
         self._connection = connection
         self._session_id = session_id
 
-    async def execute(self, prompt: str, *_: Any, **__: Any) -> str:
+    async def execute(
+        self,
+        prompt: str,
+        context: Any = None,
+        providers: Any = None,
+        tools: Any = None,
+        hooks: Any = None,
+        **_: Any,
+    ) -> str:
         """Run one turn over there; cancelling this cancels it there too."""
         request = pb.OrchestratorExecuteRequest(prompt=prompt, session_id=self._session_id)
         answer = await self._connection.call(rpc.OrchestratorServiceStub, "Execute", request)

@@ -1,0 +1,96 @@
+"""Modules that `amplifier module new` writes, built and tested once for each content."""
+
+import fcntl
+import hashlib
+import os
+import shutil
+import socket
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import pytest
+
+from amplifier.cli.building import needed_tools
+from amplifier.cli.templates import write_module
+
+CACHE = Path(__file__).resolve().parents[2] / ".cache"
+OWN_TESTS = {
+    "go": ["go", "test", "."],
+    "typescript": ["npm", "test", "--silent"],
+    "rust": ["cargo", "test", "--quiet"],
+    "python": [sys.executable, "-W", "ignore", "-m", "pytest", "-q", "-p", "no:cacheprovider"],
+}
+LONGEST = 900
+
+
+def beginning(parent: Path, kind: str, transport: str, language: str) -> Path:
+    """A module that was just written; if it is to be built, it is, and its tests have passed."""
+    folder = write_module(parent, kind, "demo", transport, language)
+    for tool in needed_tools(folder):
+        if shutil.which(tool, path=_environment()["PATH"]) is None:
+            pytest.skip(f"{tool} is not installed")
+    _move_to_free_port(folder)
+    if not (folder / "build.sh").exists():
+        return folder
+    kept = _kept(folder, language)
+    for product in ("serve", "module.wasm"):
+        if (kept / product).exists() and not (folder / product).exists():
+            shutil.copy(kept / product, folder)
+    return folder
+
+
+def _move_to_free_port(folder: Path) -> None:
+    """Tests run side by side, and each has a server of its own."""
+    manifest, text = folder / "amplifier.toml", (folder / "amplifier.toml").read_text()
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    lines = [
+        f'endpoint = "localhost:{port}"' if each.startswith("endpoint") else each
+        for each in text.splitlines()
+    ]
+    manifest.write_text("\n".join(lines) + "\n")
+
+
+def _kept(folder: Path, language: str) -> Path:
+    """Where the same sources have been built and tested; does both if nobody has."""
+    digest = hashlib.sha256()
+    # How a program is reached makes no difference to how it is built.
+    named = [path for path in sorted(folder.rglob("*")) if path.is_file()]
+    for path in named:
+        if path.name not in ("amplifier.toml", "README.md"):
+            digest.update(f"{path.relative_to(folder)}\0".encode() + path.read_bytes())
+    home = CACHE / "beginnings"
+    home.mkdir(parents=True, exist_ok=True)
+    kept = home / f"{folder.name}-{language}-{digest.hexdigest()[:16]}"
+    with (home / f"{kept.name}.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not kept.exists():
+            for old in home.glob(f"{folder.name}-{language}-*/"):
+                shutil.rmtree(old)
+            with tempfile.TemporaryDirectory(dir=home) as draft:
+                made = Path(draft, folder.name)
+                shutil.copytree(folder, made)
+                _build_and_test(made, language)
+                shutil.rmtree(made / "node_modules", ignore_errors=True)
+                made.rename(kept)
+    return kept
+
+
+def _build_and_test(folder: Path, language: str) -> None:
+    for command in (["./build.sh"], OWN_TESTS[language]):
+        done = subprocess.run(
+            command, cwd=folder, env=_environment(), timeout=LONGEST, check=False,
+            capture_output=True, text=True, stdin=subprocess.DEVNULL,
+        )  # fmt: skip
+        if done.returncode == 75:
+            pytest.skip(f"packages are not to be had here: {done.stderr[-300:]}")
+        assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
+
+
+def _environment() -> dict[str, str]:
+    """Crates share what they are built from; componentize-py is where `make examples` put it."""
+    path = f"{CACHE / 'componentize-py' / 'bin'}{os.pathsep}{os.environ['PATH']}"
+    return {**os.environ, "PATH": path, "CARGO_TARGET_DIR": str(CACHE / "cargo")}
