@@ -19,7 +19,7 @@ CACHE = Path(__file__).resolve().parents[2] / ".cache"
 OWN_TESTS = {
     "go": ["go", "test", "."],
     "typescript": ["npm", "test", "--silent"],
-    "rust": ["cargo", "test", "--quiet"],
+    "rust": ["cargo", "test", "--quiet", "--release"],
     "python": [sys.executable, "-W", "ignore", "-m", "pytest", "-q", "-p", "no:cacheprovider"],
 }
 LONGEST = 900

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner, Result
-from helpers_beginnings import beginning
+from helpers_beginnings import CACHE, beginning
 
 from amplifier.cli import main
 from amplifier.cli.module import KINDS
@@ -26,7 +26,8 @@ Amplifier = Callable[..., Result]
 @pytest.fixture
 def amplifier(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Amplifier]:
     """The command, in a folder of its own."""
-    monkeypatch.setenv("AMPLIFIER_HOME", str(tmp_path / "home"))
+    # Compiled components are kept where all tests keep them.
+    monkeypatch.setenv("AMPLIFIER_HOME", str(CACHE / "amplifier-home"))
     work = tmp_path / "work"
     work.mkdir()
     monkeypatch.chdir(work)
@@ -121,7 +122,7 @@ def _buildable(script: str, manifest: str = MANIFEST) -> Path:
     [
         ("# Needs: no-such-compiler", "that takes 'no-such-compiler'. Install it."),
         ("echo the reason; exit 3", "the reason\nbuild.sh of"),
-        ("echo no net >&2; exit 75", "could not fetch its packages."),
+        ("echo no net >&2; exit 75", "lacks what it needs."),
     ],
 )
 def test_a_module_that_cannot_be_built_says_why(

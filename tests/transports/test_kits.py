@@ -76,3 +76,9 @@ def test_examples_in_a_language_obey_orders_alike() -> None:
     provider, orchestrator = (REPO / "examples" / each for each in _script().USERS["go"])
 
     assert (provider / "orders.go").read_bytes() == (orchestrator / "orders.go").read_bytes()
+
+
+def test_beginnings_of_components_hold_the_contract() -> None:
+    held = (TEMPLATES / "wit" / "all" / "amplifier-modules.wit").read_bytes()
+
+    assert held == (REPO / "spec" / "amplifier-modules.wit").read_bytes()

@@ -75,7 +75,7 @@ def _build_if_needed(folder: Path, manifest: Any) -> None:
     except (OSError, subprocess.TimeoutExpired) as error:
         raise Failure(f"{SCRIPT} of {folder.name!r} could not be run: {error}.") from error
     if done.returncode:
-        what = "could not fetch its packages" if done.returncode == _NOT_TO_BE_HAD else "failed"
+        what = "lacks what it needs" if done.returncode == _NOT_TO_BE_HAD else "failed"
         click.echo((done.stdout + done.stderr).strip()[-3000:], err=True)
         raise Failure(f"{SCRIPT} of {folder.name!r} {what}. Mend what it says above.")
 

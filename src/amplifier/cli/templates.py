@@ -19,6 +19,7 @@ LANGUAGES: dict[str, dict[str, tuple[str, ...]]] = {
     "python": {"python": ("python",)},
     "grpc": {"python": ("python", "served"), "go": ("go",), "typescript": ("typescript",)},
     "rust": {"go": ("go",), "typescript": ("typescript",), "python": ("python", "served")},
+    "wasm": {"rust": ("wasm-rust", "wit")},
 }
 """For each transport its languages, the usual one first, and what they are written from."""
 
