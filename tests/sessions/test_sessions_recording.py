@@ -1,5 +1,6 @@
 """What a session writes down while it runs, and what it does when it cannot."""
 
+import asyncio
 import errno
 import json
 import os
@@ -261,6 +262,23 @@ async def test_a_large_value_may_look_like_a_reference(tmp_path: Path) -> None:
     assert state.messages[0]["content"] == text
     assert state.calls[0].input == config
     assert verify(store, SESSION).missing_values == []
+
+
+async def test_results_are_written_while_other_calls_still_run(tmp_path: Path) -> None:
+    class Last(Counter):
+        async def execute(self, input: dict[str, Any]) -> Any:
+            for _ in range(6_000):
+                if (await events_of(FileStore(tmp_path))).count("tool:post") == 2:
+                    return await super().execute(input)
+                await asyncio.sleep(0.005)
+            raise TimeoutError
+
+    tools = [Last("last"), Counter("one"), Counter("two")]
+    script = [calls("last", "one", "two"), {"text": "Done."}]
+
+    await run(FileStore(tmp_path), "Go.", *script, tools=tools)
+
+    assert all(len(each.runs) == 1 for each in tools)
 
 
 async def test_pieces_of_a_stream_are_not_stored(tmp_path: Path) -> None:

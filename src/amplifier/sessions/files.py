@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import os
 import secrets
 import shutil
 import threading
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from functools import partial
 from hashlib import sha256
@@ -33,6 +31,7 @@ from amplifier.sessions.store import (
     Unknown,
     check_id,
 )
+from amplifier.sessions.workers import Workers
 
 T = TypeVar("T")
 
@@ -52,7 +51,7 @@ class FileStore:
         self._disk = disk or disks.Disk()
         self._logs: dict[str, _Log] = {}
         self._claims: dict[str, int] = {}
-        self._pool: ThreadPoolExecutor | None = None
+        self._workers = Workers(4)
 
     @property
     def durability(self) -> Durability:
@@ -91,9 +90,7 @@ class FileStore:
         """Do what may take long in a thread, so that the event loop goes on."""
         if self._durability == "relaxed" and size <= SMALL:
             return work()
-        if self._pool is None:
-            self._pool = ThreadPoolExecutor(4, thread_name_prefix="amplifier-sessions")
-        return await asyncio.get_running_loop().run_in_executor(self._pool, work)
+        return await self._workers.run(work)
 
     async def read(self, session_id: str, start: int = 0) -> list[Record]:
         path = self.folder_of(session_id) / LOG
@@ -243,9 +240,7 @@ class FileStore:
         for handle in self._claims.values():
             os.close(handle)
         self._claims.clear()
-        if self._pool is not None:
-            self._pool.shutdown()
-            self._pool = None
+        self._workers.close()
 
 
 class _Log:

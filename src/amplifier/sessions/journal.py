@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from contextlib import suppress
 from typing import Any, NamedTuple
 
 from amplifier.sessions.masking import Masker
@@ -76,33 +77,46 @@ class Journal:
             self._blobs |= blobs
         return seq
 
-    async def commit(self) -> None:
-        """Wait until all that was noted so far is as safe as the store makes it.
+    async def commit(self, end: int | None = None) -> None:
+        """Wait until all that was noted so far, or before record `end`, is safe.
 
-        Commits at the same time share a write.
+        That is as safe as the store makes it. Commits at the same time share a write.
 
         Raises:
             StoreError: it is not, and nothing more will be written.
         """
-        wanted = self.next_seq
+        wanted = self.next_seq if end is None else end
         while not self.is_written(wanted):
             if self._flushing is None:
                 self._flushing = asyncio.ensure_future(self._flush())
             # Whoever waits may be cancelled; the others, and the write, are not.
             await asyncio.shield(self._flushing)
 
-    def is_written(self, wanted: int | None = None) -> bool:
-        """Whether all that was noted is as safe as the store makes it; if no wait is needed, it is.
+    def is_there(self, end: int) -> bool:
+        """Whether all records before `end` are safe.
 
         Raises:
-            StoreError: it never will be.
+            StoreError: they, or others, never will be.
         """
         if self.failure is not None:
             raise self.failure
+        return self._written_seq >= end
+
+    def is_written(self, wanted: int | None = None) -> bool:
+        """The same for all that was noted, which is written now if that needs no waiting."""
         wanted = self.next_seq if wanted is None else wanted
-        if self._written_seq < wanted and self._append_now is not None and self._is_small:
+        if self.is_there(wanted):
+            return True
+        if self._append_now is not None and self._is_small:
             self._write_now(self._append_now)
-        return self._written_seq >= wanted
+        return self.is_there(wanted)
+
+    def begin_commit(self) -> None:
+        """Write what was noted, while others go on; a later commit waits for it, or fails."""
+        if self._flushing is not None:
+            self.commit_soon()
+        elif not self.is_written():
+            self._flushing = asyncio.ensure_future(self._flush())
 
     def commit_soon(self) -> None:
         """Commit together with what comes next, or alone if nothing comes."""
@@ -112,10 +126,9 @@ class Journal:
 
     def _commit_alone(self) -> None:
         self._timer = None
-        if self._flushing is not None:
-            self.commit_soon()
-        elif self._pending and self.failure is None:
-            self._flushing = asyncio.ensure_future(self._flush())
+        if self._pending and self.failure is None:
+            with suppress(StoreError):  # the next commit tells
+                self.begin_commit()
 
     @property
     def _is_small(self) -> bool:

@@ -78,6 +78,8 @@ class Recorder:
         self.journal = journal
         self.is_turn_open = False
         self._is_deaf = False
+        self._due = 0
+        """Records before this one have to be on disk before a model is asked."""
         self._prompt: tuple[int, str] | None = None
         self._results: dict[str, tuple[int, Any]] = {}
         self._planned: dict[str, dict[str, Any]] = {}
@@ -154,10 +156,9 @@ class Recorder:
         self.is_turn_open = True
         await self.journal.commit()
 
-    def _on_request(self, event: str, data: dict[str, Any]) -> None:
+    def _on_request(self, event: str, data: dict[str, Any]) -> Writing:
         """A model is asked only if all that was to be on disk by now is there."""
-        if self.journal.failure is not None:
-            raise self.journal.failure
+        return None if self.journal.is_there(self._due) else self.journal.commit(self._due)
 
     def _on_call(self, event: str, data: dict[str, Any]) -> Writing:
         call_id, given = data.get("tool_call_id"), data.get("tool_input")
@@ -182,8 +183,10 @@ class Recorder:
         if isinstance(output, str) and len(output) > QUICK:
             return self._on_large_result(event, about, call_id)
         self._results[call_id] = self.journal.note(event, about), result
-        # If this fails, no request and no call gets through any more: the turn ends.
-        return None if self.journal.is_written() else self.journal.commit()
+        self._due = self.journal.next_seq
+        # The next request waits for it. If it fails, no request and no call gets through any more.
+        self.journal.begin_commit()
+        return None
 
     async def _on_large_result(self, event: str, about: dict[str, Any], call_id: str) -> None:
         seq = await self.journal.note_large(event, about)
