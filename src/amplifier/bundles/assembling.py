@@ -305,9 +305,9 @@ def _used_locks(parts: dict[str, Node], locked: Locked) -> dict[str, Any]:
     for part in parts.values():
         for entry in _entries(part):
             if "source" in entry.mapping:
-                uri = parse_source(plain(entry.mapping["source"])).uri
-                if uri in locked:
-                    found[uri] = {"hash": locked[uri]["hash"]}
+                source = parse_source(plain(entry.mapping["source"]))
+                if source.is_fetched and source.uri in locked:
+                    found[source.uri] = {"hash": locked[source.uri]["hash"]}
     return found
 
 

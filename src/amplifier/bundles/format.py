@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -25,7 +24,6 @@ from amplifier.settings.schema import (
 )
 
 FENCE = "---"
-_CONTEXT = re.compile(r'<context_file paths="([^"]*)">\n(.*?)\n</context_file>\s*', re.DOTALL)
 _WANTED = Many(Either(text, ENTRY))
 _META = Keys({"name": text, "description": text})
 _SESSION = Keys(
@@ -124,8 +122,12 @@ def _document(path: Path, data: bytes) -> Document:
 
 def split_context(instruction: str) -> dict[str, str]:
     """The parts of a composed instruction: itself, and each file that was added to it."""
-    found = {"instruction": _CONTEXT.sub("", instruction).removesuffix("---").strip()}
-    return found | {f"context {each[1]}": each[2] for each in _CONTEXT.finditer(instruction)}
+    own, *added = instruction.split('<context_file paths="')
+    found = {"instruction": own.rstrip().removesuffix("---").rstrip()}
+    for each in added:
+        names, _, rest = each.partition('">\n')
+        found[f"context {names}"] = rest.rpartition("\n</context_file>")[0]
+    return found
 
 
 def split_front_matter(content: str, file: str) -> tuple[str, str, int]:

@@ -12,6 +12,7 @@ from amplifier.cli.common import (
     Listing,
     Scoped,
     agree,
+    echo_line,
     failing_in_words,
     list_options,
     scope_options,
@@ -132,9 +133,9 @@ def add(uri: str, name: str | None, app: bool, yes: bool, scope: Scoped) -> None
     own = (bundle_front(file).get("bundle") or {}).get("name")
     known_as = name or own or offer.folder.stem
     facts = description_of(file.parent)
-    click.echo(f"{known_as} {facts['version']} from {offer.source.uri}")
+    echo_line(f"{known_as} {facts['version']} from {offer.source.uri}")
     for each in facts.get("modules", []):
-        click.echo(f"  uses {each}")
+        echo_line(f"  uses {each}")
     agree("Use it?", yes)
     lock = lock_beside(scope.file)
     with keeping_trust(lock), keeping_trust(scope.file):

@@ -180,6 +180,13 @@ def echo_json(value: Any) -> None:
     click.echo(json.dumps(value, indent=2, ensure_ascii=False, default=str))
 
 
+def echo_line(text: str) -> None:
+    """One line of what a stranger may have written: nothing in it moves the cursor."""
+    from amplifier.output import printable
+
+    click.echo(printable(text.replace("\n", " ")))
+
+
 def done(work: Coroutine[Any, Any, R]) -> R:
     """Run `work` to its end."""
     # Late: every `--help` would wait for it.

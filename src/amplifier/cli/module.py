@@ -14,6 +14,7 @@ from amplifier.cli.common import (
     Scoped,
     agree,
     echo_json,
+    echo_line,
     failing_in_words,
     list_options,
     scope_options,
@@ -224,18 +225,19 @@ def new(kind: str, name: str, transport: str, language: str | None) -> None:
 def _tell(title: str, changed: list[str] | None, folder: Path) -> None:
     from amplifier.sources.adding import description_of, missing_requirements
 
-    click.echo(title)
+    echo_line(title)
     facts = description_of(folder)
     for key in ("version", "tools", "uses", "modules"):
         value: Any = facts.get(key)
         if value:
-            click.echo(f"  {key}: {', '.join(value) if isinstance(value, list) else value}")
+            text = ", ".join(value) if isinstance(value, list) else value
+            echo_line(f"  {key}: {text}")
     for each in changed or []:
         if each.startswith("commit"):
             click.echo(f"  {each}")
     missing = missing_requirements(folder)
     if missing:
-        click.echo(f"  not installed: {', '.join(missing)}. Install with pip.")
+        echo_line(f"  not installed: {', '.join(missing)}. Install with pip.")
 
 
 def _trust_folder(folder: Path, scope: Scoped) -> None:

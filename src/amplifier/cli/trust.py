@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from amplifier.cli.common import Failure, failing_in_words
+from amplifier.cli.common import Failure, echo_line, failing_in_words
 
 
 @click.group()
@@ -31,7 +31,7 @@ def show(bundle: str | None) -> None:
         click.echo("This project brings nothing that would need your trust.")
         return
     for line in found.lines():
-        click.echo(line)
+        echo_line(line)
 
 
 @trust.command()
@@ -49,7 +49,7 @@ def add(bundle: str | None, yes: bool) -> None:
         click.echo("There is nothing here that you do not trust already.")
         return
     for line in found.lines():
-        click.echo(line)
+        echo_line(line)
     if not yes:
         if not sys.stdin.isatty():
             raise Failure("Nobody is here to be asked. Read the list above, then use --yes.")

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from amplifier.cli.common import Failure, agree
+from amplifier.cli.common import Failure, agree, echo_line
 
 
 def update_sources(
@@ -44,7 +44,7 @@ def _update(name: str, uri: str, lock: Path, check_only: bool, yes: bool, is_mod
         return
     click.echo(f"{name}: {uri}")
     for each in found:
-        click.echo(f"  {each}")
+        echo_line(f"  {each}")
     if check_only:
         return
     agree(f"Update {name}?", yes)

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from amplifier.settings.documents import read_file
 from amplifier.settings.nodes import ConfigError
 
 from . import cache
@@ -88,7 +89,7 @@ def bundle_front(file: Path) -> dict[str, Any]:
     from amplifier.settings.scopes import shown
 
     try:
-        front: dict[str, Any] = shown(read_bundle(file, file.read_bytes()).front)
+        front: dict[str, Any] = shown(read_bundle(file, read_file(file) or b"").front)
     except ConfigError as error:
         raise SourceError(str(error)) from error
     return front
@@ -126,7 +127,7 @@ def missing_requirements(folder: Path) -> list[str]:
         name = re.match(r"[A-Za-z0-9._-]+", each)
         try:
             version(name[0] if name else each)
-        except PackageNotFoundError:
+        except (PackageNotFoundError, ValueError):
             missing.append(each)
     return missing
 

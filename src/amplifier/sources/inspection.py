@@ -22,13 +22,14 @@ _USES = {
 
 def describe(folder: Path) -> dict[str, Any]:
     """Version, transport, requirements, tools and what its code makes use of."""
-    project = _toml(folder / "pyproject.toml").get("project", {})
-    manifest = _toml(folder / "amplifier.toml").get("module", {})
+    project = _section(folder / "pyproject.toml", "project")
+    manifest = _section(folder / "amplifier.toml", "module")
     version, requires = _metadata(folder)
     found: dict[str, Any] = {"version": str(project.get("version") or version or "unknown")}
     if manifest.get("transport"):
         found["transport"] = str(manifest["transport"])
-    requires = list(map(str, project.get("dependencies") or requires))
+    named = project.get("dependencies")
+    requires = list(map(str, named)) if isinstance(named, list) else requires
     if requires:
         found["requires"] = sorted(requires)
     tools, uses = set[str](), set[str]()
@@ -101,11 +102,15 @@ def _uses(tree: ast.Module) -> set[str]:
     return {use for use, names in _USES.items() if names & imported}
 
 
-def _toml(file: Path) -> dict[str, Any]:
+def _section(file: Path, name: str) -> dict[str, Any]:
+    """A table of a TOML file; empty if there is nothing like it."""
     try:
-        return tomllib.loads(file.read_text(encoding="utf-8"))
-    except (OSError, ValueError):
+        if file.stat().st_size > LARGEST_FILE:
+            return {}
+        found = tomllib.loads(file.read_text(encoding="utf-8")).get(name)
+    except (OSError, ValueError, RecursionError):
         return {}
+    return found if isinstance(found, dict) else {}
 
 
 def differences(old: dict[str, Any], new: dict[str, Any]) -> list[str]:

@@ -4,6 +4,7 @@ import importlib.util
 import io
 import json
 import marshal
+import time
 import zipfile
 from pathlib import Path
 
@@ -12,9 +13,12 @@ from amplifier_core.module_sources import ModuleLoadError
 from helpers_app import App
 from helpers_project import TOOL, Project, Repository, greeting
 
+from amplifier.bundles.format import split_context
+from amplifier.bundles.mentions import mentions
 from amplifier.bundles.planning import Untrusted, plan_for
 from amplifier.settings.nodes import ConfigError
-from amplifier.sources.adding import get_offer
+from amplifier.sources.adding import get_offer, missing_requirements
+from amplifier.sources.inspection import describe
 from amplifier.sources.lock import read_lock
 from amplifier.sources.resolver import ModuleResolver
 from amplifier.sources.uris import SourceError
@@ -297,3 +301,48 @@ def test_the_list_of_what_is_trusted_is_refused_if_it_is_none(project: Project) 
 
     with pytest.raises(ConfigError, match="It is no list of what you trust"):
         plan_for(None)
+
+
+# -- what a person reads before they agree --------------------------------------------
+
+
+def test_codes_that_would_hide_a_line_are_not_printed(app: App) -> None:
+    (app.work / ".amplifier").mkdir()
+    key = r'"tool\e[2K\e[1A"'
+    text = f"overrides:\n  {key}: {{config: {{a: 1}}}}\n"
+    (app.work / ".amplifier/settings.yaml").write_text(text)
+    shown = app.run("trust", "show")
+    (app.work / ".amplifier/settings.yaml").unlink()
+    package = app.work / "m/amplifier_module_tool_greet"
+    package.mkdir(parents=True)
+    (package / "__init__.py").write_text(TOOL.format(name="greet\\x1b[2K", answer="Hi."))
+    added = app.run("module", "add", "tool-greet", "-s", "./m")
+
+    assert "\x1b" not in shown.out + shown.err + added.out + added.err
+    assert "greet?[2K" in added.out
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["project = 5", "a = " + "[" * 50_000, "[project]\ndependencies = 5\nversion = [1]",
+     "[project]\ndependencies = ['', '..', '-r x']", "\x00"],
+)  # fmt: skip
+def test_a_project_file_that_is_none_says_nothing_about_a_module(
+    project: Project, text: str
+) -> None:
+    folder = project.tool("m")
+    project.write("m/pyproject.toml", text)
+
+    assert describe(folder)["tools"] == ["greet"]
+    assert isinstance(missing_requirements(folder), list)
+
+
+@pytest.mark.parametrize("line", ["```a\n", "~~~ x\n", "`\n", "@a.b@", '<context_file paths="\n'])
+def test_long_texts_are_looked_through_in_a_moment(line: str) -> None:
+    text = line * (400_000 // len(line))
+    start = time.process_time()
+
+    list(mentions(text))
+    split_context(text)
+
+    assert time.process_time() - start < 5
