@@ -82,7 +82,7 @@ MEASURED := tests/kernel tests/transports
 HOW = -n $(WORKERS) --randomly-seed=$(SEED) -m 'not island'
 
 # Programs that some tests run, with the Debian packages they are in.
-TOOLS := git=git rg=ripgrep tmux=tmux
+TOOLS := git=git rg=ripgrep tmux=tmux zsh=zsh fish=fish
 
 .PHONY: tools
 tools:

@@ -1,7 +1,8 @@
-"""Write what is made from the kernel's code: reference pages and the table of events.
+"""Write what is made from the code: reference pages and the table of events.
 
-`python scripts/reference.py` writes docs/reference/{events,models,errors}.md, and spec/events.json
-for other languages. With `--check` it writes nothing and fails if one of them is out of date.
+`python scripts/reference.py` writes docs/reference/{events,models,errors,amplifier}.md, and
+spec/events.json for other languages. With `--check` it writes nothing and fails if one of them is
+out of date.
 Types and defaults are shown as the source spells them, so that the pages are the same under every
 Python.
 """
@@ -32,6 +33,7 @@ from amplifier_core import (
     module_sources,
 )
 from amplifier_core.utils import retry
+from commands_page import commands_page
 from pydantic import BaseModel
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -425,7 +427,12 @@ def events_json() -> str:
 
 # -- the command ----------------------------------------------------------------------
 
-PAGES = {"events.md": events_page, "models.md": models_page, "errors.md": errors_page}
+PAGES = {
+    "events.md": events_page,
+    "models.md": models_page,
+    "errors.md": errors_page,
+    "amplifier.md": lambda: commands_page(NOTICE),
+}
 
 
 def main(arguments: list[str]) -> int:

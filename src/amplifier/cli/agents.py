@@ -25,12 +25,7 @@ LONGEST_LINE = 80
 
 @click.group()
 def agents() -> None:
-    """See the agents of a session, and what each would get.
-
-    \b
-      amplifier agents list -B developer
-      amplifier agents explain explorer -B developer
-    """
+    """See the agents of a session, and what each would get."""
 
 
 @agents.command("list")

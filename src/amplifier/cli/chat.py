@@ -18,11 +18,6 @@ from amplifier.exits import FAILED
 def chat(**options: Any) -> None:
     """Talk with the agent. Without a command, `amplifier` does the same.
 
-    \b
-      amplifier
-      amplifier chat --provider anthropic --max-cost 2
-      amplifier chat --resume 3f2a
-
     Enter sends, Ctrl-J begins a new line. What you send while the agent works steers it.
     Ctrl-C stops it after the running step, twice at once. Ctrl-D ends the chat; /help lists
     what else you can say.

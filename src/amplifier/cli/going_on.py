@@ -48,11 +48,6 @@ def _going_on(command: Callable[..., Any]) -> Callable[..., Any]:
 def continue_(prompt: str | None, **options: Any) -> None:
     """Go on with the latest session of this project.
 
-    \b
-      amplifier continue
-      amplifier continue "Now write the tests."
-      amplifier continue --max-cost 5
-
     Without PROMPT it chats, or reads it from stdin; a turn that was cut off needs none.
     """
     from amplifier.sessions.commands import newest
@@ -69,11 +64,6 @@ def continue_(prompt: str | None, **options: Any) -> None:
 @_going_on
 def resume(id: str | None, prompt: str | None, limit: int, **options: Any) -> None:
     """Go on with session ID, with any provider; without ID, choose from a list.
-
-    \b
-      amplifier resume
-      amplifier resume 3f2a "And then?"
-      amplifier resume release-notes --provider openai
 
     ID may be shortened, or be a name that `amplifier session rename` gave.
     """

@@ -27,10 +27,6 @@ from amplifier.cli.provider_setup import (
 def init(type: str | None, model: str | None, scope: Scoped) -> None:
     """Choose the model that answers: find keys, try them, list their models, remember one.
 
-    \b
-      export ANTHROPIC_API_KEY=...
-      amplifier init
-
     Without a terminal it takes the first provider whose key works, and its default model.
     """
     from amplifier.providers import detected, module_named

@@ -36,7 +36,14 @@ module.add_command(override)
 
 
 @module.command("list")
-@click.option("-t", "--type", "kind", type=click.Choice(["all", *KINDS]), default="all")
+@click.option(
+    "-t",
+    "--type",
+    "kind",
+    type=click.Choice(["all", *KINDS]),
+    default="all",
+    help="Only modules of this type.",
+)
 @list_options
 @failing_in_words
 def list_(kind: str, listing: Listing) -> None:
@@ -171,7 +178,13 @@ def update(id: str | None, check_only: bool, rollback: bool, yes: bool, scope: S
 @module.command()
 @click.argument("path", type=click.Path(exists=True, path_type=Path))
 @click.option("-t", "--type", "kind", type=click.Choice(KINDS), help="If it does not tell.")
-@click.option("-o", "--output", type=click.Choice(["human", "json"]), default="human")
+@click.option(
+    "-o",
+    "--output",
+    type=click.Choice(["human", "json"]),
+    default="human",
+    help="For people, or one JSON document.",
+)
 @click.option("-b", "--behavioral", is_flag=True, help="Run the tests in its folder, too.")
 @click.option("-v", "--verbose", is_flag=True, help="Print every check.")
 def validate(path: Path, kind: str | None, output: str, behavioral: bool, verbose: bool) -> None:
@@ -200,7 +213,7 @@ def validate(path: Path, kind: str | None, output: str, behavioral: bool, verbos
 @click.argument("kind", type=click.Choice(KINDS))
 @click.argument("name")
 @click.option("--transport", type=click.Choice(["python", "grpc", "rust", "wasm"]),
-              default="python", show_default=True)  # fmt: skip
+              default="python", show_default=True, help="How it is reached.")  # fmt: skip
 @click.option("--language", help="Its language: python, go, typescript or rust.")
 @failing_in_words
 def new(kind: str, name: str, transport: str, language: str | None) -> None:

@@ -33,13 +33,7 @@ NO_TEST = click.option("--no-test", is_flag=True, help="Do not try whether it wo
 
 @click.group()
 def provider() -> None:
-    """Set up who answers: add, try, change, list and remove providers.
-
-    \b
-      amplifier provider add anthropic
-      amplifier provider list
-      amplifier provider use openai
-    """
+    """Set up who answers: add, try, change, list and remove providers."""
 
 
 @provider.command("list")
@@ -87,10 +81,6 @@ def add(
 ) -> None:
     """Set up a provider of TYPE, as 'anthropic' or 'ollama', and use it from now on.
 
-    \b
-      amplifier provider add openai --model gpt-5
-      amplifier provider add ollama --id big --set base_url=http://big:11434
-
     A key is asked for, or read from the environment; it is kept apart from the settings,
     in a file that only you can read. The same command again changes what was set up.
     """
@@ -121,12 +111,7 @@ def edit(
     no_test: bool,
     scope: Scoped,
 ) -> None:
-    """Change provider NAME: its model, its config or its key.
-
-    \b
-      amplifier provider edit anthropic --new-key
-      amplifier provider edit ollama --set temperature=0.2 --unset top_p
-    """
+    """Change provider NAME: its model, its config or its key."""
     from amplifier.providers import PLACE
     from amplifier.settings.writing import put_entry
     from amplifier.trust.store import keeping_trust

@@ -33,11 +33,6 @@ SECONDS_TO_BEGIN = 10.0
 def run(context: click.Context, /, prompt: str | None, mode: str, **options: Any) -> None:
     """Answer PROMPT, once.
 
-    \b
-      amplifier run "Which files are here?"
-      git diff | amplifier run "Review this change."
-      amplifier run --output-format json "Hello" | jq -r .response
-
     A mention such as `@src/main.py` adds that file to the prompt.
 
     What is piped in is added to PROMPT; without PROMPT, it is the prompt. The answer goes to

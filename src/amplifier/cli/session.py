@@ -121,7 +121,7 @@ def show(id: str, with_transcript: bool, as_json: bool) -> None:
 
 @session.command()
 @click.argument("text")
-@click.option("-n", "--limit", default=20, show_default=True)
+@click.option("-n", "--limit", default=20, show_default=True, help="How many, the latest first.")
 @click.option("--project", "here", is_flag=True, help="Only in the sessions of this folder.")
 @json_option
 @_told
@@ -230,7 +230,12 @@ def import_(folder: Path, as_json: bool) -> None:
     show_default=True,
     help="To read, as one document, or the records with all values in place.",
 )
-@click.option("-o", "--output", type=click.Path(dir_okay=False, path_type=Path))
+@click.option(
+    "-o",
+    "--output",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="File to write to, instead of stdout.",
+)
 @click.option("--no-redaction", is_flag=True, help="Leave in what looks like a secret.")
 @_told
 def export(id: str, shape: str, output: Path | None, no_redaction: bool) -> None:

@@ -72,7 +72,13 @@ def info(name: str, bundle: str | None, listing: Listing) -> None:
 @click.argument("name")
 @click.argument("pairs", nargs=-1, metavar="[KEY=VALUE]...")
 @BUNDLE
-@click.option("-o", "--output", type=click.Choice(["text", "json"]), default="text")
+@click.option(
+    "-o",
+    "--output",
+    type=click.Choice(["text", "json"]),
+    default="text",
+    help="The output alone, or the whole result.",
+)
 @failing_in_words
 def invoke(name: str, pairs: tuple[str, ...], bundle: str | None, output: str) -> None:
     """Run one tool with these inputs. You ask for it yourself: nothing is approved again."""
