@@ -68,4 +68,4 @@ def test_help_shows_the_commands_under_headings_and_examples_below() -> None:
 
     assert [each for each in SECTIONS if f"{each}:" not in shown] == []
     assert [each for each in COMMANDS if f"\n  {each} " not in shown] == []
-    assert "amplifier resume\n" in CliRunner().invoke(main, ["resume", "-h"]).output
+    assert "amplifier resume\n" in CliRunner().invoke(main, ["resume", "--help"]).output
