@@ -130,6 +130,10 @@ bench: .venv/ready .peer/ready ## compare with the public kernel, in minutes (a 
 	@$(BIN)/python benchmarks/run.py --peer .peer/bin/python \
 		--semantic-kernel $(FRAMEWORK)/bin/python $(BENCH)
 
+.PHONY: pictures
+pictures: .venv/ready ## make the pictures of the README, from real runs in tmux
+	@$(BIN)/python scripts/pictures.py
+
 .PHONY: fmt
 fmt: .venv/ready ## format the code and mend what ruff can mend
 	@$(BIN)/ruff check --fix-only
