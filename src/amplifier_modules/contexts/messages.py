@@ -45,7 +45,9 @@ def calls_in(message: dict[str, Any]) -> tuple[str, ...]:
     if message.get("role") != "assistant":
         return ()
     calls, content = message.get("tool_calls"), message.get("content")
-    ids = tuple([str(call.get("id")) for call in listed(calls)]) if calls else ()
+    ids: tuple[str, ...] = ()
+    if isinstance(calls, list):
+        ids = tuple([str(call.get("id")) for call in calls if isinstance(call, dict)])
     if isinstance(content, list):
         return (*ids, *_ids_in(content, "tool_call", "id"))
     return ids

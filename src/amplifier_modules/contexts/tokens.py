@@ -24,10 +24,10 @@ PER_EXTRA_BYTE = 0.25
 
 def estimate_tokens(message: Mapping[str, Any]) -> int:
     """What `message` takes in a request, roughly; computed once per message."""
-    content, calls = message.get("content"), message.get("tool_calls")
+    content = message.get("content")
     total = text_tokens(content) if isinstance(content, str) else _tokens_in(content)
-    if calls and not (isinstance(content, list) and _has_call_blocks(content)):
-        total += _tokens_in_calls(calls)
+    if "tool_calls" in message and not (isinstance(content, list) and _has_call_blocks(content)):
+        total += _tokens_in_calls(message["tool_calls"])
     return PER_MESSAGE + ceil(total)
 
 
@@ -52,7 +52,7 @@ def _has_call_blocks(content: list[Any]) -> bool:
 def _tokens_in_calls(calls: Any) -> float:
     """Python writes them about as long as the JSON that is sent, and quickly."""
     try:
-        return text_tokens(repr(calls))
+        return text_tokens(repr(calls)) if calls else 0
     except Exception:
         return _tokens_in(calls)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from collections.abc import Coroutine
 from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Any
 
@@ -43,11 +44,14 @@ class ToolCalls:
         """The same in the order of the calls."""
         return [each for call in self._calls for each in self.later.get(call.id, ())]
 
-    async def run(self) -> None:
+    def run(self) -> Coroutine[Any, Any, None]:
         """Run all calls: side by side up to the cap, those that share a file in order."""
-        if len(self._calls) > 1 and self._turn.settings.most_parallel_tools > 1:
-            await self._run_together()
-            return
+        if len(self._calls) == 1:
+            return self._run(self._calls[0], self._turn.watch.task)
+        together = self._turn.settings.most_parallel_tools > 1
+        return self._run_together() if together else self._run_in_order()
+
+    async def _run_in_order(self) -> None:
         for call in self._calls:
             await self._run(call, self._turn.watch.task)
 
