@@ -6,7 +6,7 @@ from pathlib import Path
 from statistics import median
 from typing import Literal
 
-from rows import Figures, Line
+from rows import ROWS, Figures, Line
 
 HEADER = ["row", "this kernel", "the other", "ratio (min-max)", "target", "verdict"]
 BEGIN, END = "<!-- results, written by the driver -->", "<!-- end of results -->"
@@ -56,20 +56,35 @@ def result_of(line: Line, rounds: Sequence[Figures], size: int | None = None) ->
 
 def table(results: Sequence[Result]) -> str:
     """A Markdown table that is also readable in a terminal."""
-    rows = [HEADER, *(result.cells() for result in results)]
+    return _padded([HEADER, *(result.cells() for result in results)])
+
+
+def _padded(rows: list[list[str]]) -> str:
     widths = [max(len(row[column]) for row in rows) for column in range(len(HEADER))]
     padded = [[cell.ljust(width) for cell, width in zip(row, widths, strict=True)] for row in rows]
     padded.insert(1, ["-" * width for width in widths])
     return "\n".join(f"| {' | '.join(row)} |" for row in padded)
 
 
-def write_between_markers(page: Path, text: str) -> None:
-    """Replace what stands between the two marker comments of a page."""
+def write_between_markers(page: Path, about: str, results: Sequence[Result]) -> None:
+    """Replace the table between the two marker comments of a page.
+
+    Lines that were not measured this time stay as they are.
+    """
     before, found, rest = page.read_text().partition(BEGIN)
-    _, closed, after = rest.partition(END)
+    old, closed, after = rest.partition(END)
     if not (found and closed):
         raise SystemExit(f"{page.name} has lost its markers. Put {BEGIN!r} and {END!r} back.")
-    page.write_text(f"{before}{BEGIN}\n{text}\n{END}{after}")
+    lines = [line for row in ROWS for line in row.lines]
+    measured = {id(result.line): result.cells() for result in results}
+    if len(measured) < len(lines):
+        about += " Some lines are from an earlier run."
+    kept = [[cell.strip() for cell in each.split("|")[1:-1]] for each in old.splitlines() if each]
+    kept = [cells for cells in kept if len(cells) == len(HEADER)][2:]
+    if len(measured) < len(lines) != len(kept):
+        raise SystemExit(f"The table in {page.name} has other rows. Measure all of them anew.")
+    rows = [measured.get(id(line)) or kept[index] for index, line in enumerate(lines)]
+    page.write_text(f"{before}{BEGIN}\n{about}\n\n{_padded([HEADER, *rows])}\n{END}{after}")
 
 
 def _target(line: Line) -> str:

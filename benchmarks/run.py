@@ -141,10 +141,10 @@ def main() -> int:
         "semantic-kernel": chosen.semantic_kernel,
     }
     results = all_rounds(rows, chosen.scale, pythons)
-    text = f"{description(chosen.scale, pythons)}\n\n{table(results)}"
-    print(text)
+    about = description(chosen.scale, pythons)
+    print(f"{about}\n\n{table(results)}")
     if chosen.write:
-        write_between_markers(HERE / "README.md", text)
+        write_between_markers(HERE / "README.md", about, results)
     missed = [result for result in results if result.verdict in ("MISSED", "not measured")]
     if missed:
         print(f"{len(missed)} of {len(results)} lines missed their target or were not measured.")

@@ -101,7 +101,7 @@ def _entry(kind: Kind, where: str, spec: Any) -> Entry:
 
 def _check_spelling(where: str, spec: dict[Any, Any]) -> None:
     """Refuse a key that looks like a missing one; other unknown keys are the app's affair."""
-    for key in spec.keys() - _ENTRY_KEYS:
+    for key in () if spec.keys() <= _ENTRY_KEYS else spec.keys() - _ENTRY_KEYS:
         if hint := did_you_mean(str(key), _ENTRY_KEYS - spec.keys()):
             raise ValueError(f"{where} has the unknown key {key!r}. {hint}")
 
@@ -109,7 +109,7 @@ def _check_spelling(where: str, spec: dict[Any, Any]) -> None:
 def _instance_id(where: str, spec: dict[str, Any]) -> str | None:
     """The mount name of a provider: `instance_id`, or `name`, which says the same."""
     given = [spec[key] for key in ("instance_id", "name") if spec.get(key) is not None]
-    if any(not isinstance(name, str) or not name or name != given[0] for name in given):
+    if given and any(not isinstance(it, str) or not it or it != given[0] for it in given):
         names = " and ".join(map(repr, given))
         raise ValueError(f"{where} is named {names}. Give it one instance_id, a non-empty str.")
     return given[0] if given else None

@@ -25,7 +25,7 @@ class Mounting:
         self.coordinator = coordinator
         self._coordinator = watched
         self._slots = {
-            point: slot.copy() if slot.__class__ is dict and _is_table(slot, point) else slot
+            point: slot.copy() if slot.__class__ is dict and point not in SINGLE_SLOTS else slot
             for point, slot in watched._mount_points.items()
         }
         self._systems = (watched.approval_system, watched.display_system)

@@ -87,13 +87,15 @@ class _Startup:
                 ) from error
             await before.undo()
             await self._report(entry, error)
-            await self._consult("provider.load_failure", entry, error)
+            if entry.kind == "provider":
+                await self._consult("provider.load_failure", entry, error)
 
     async def _load_and_mount(self, entry: Entry, before: Mounting) -> None:
         coordinator, serves = self.coordinator, True
         providers = dict(coordinator.get("providers") or {}) if entry.kind == "provider" else {}
         approval = coordinator.approval_system if entry.kind == "approval" else None
-        await self._consult("provider.before_load", entry)
+        if entry.kind == "provider":
+            await self._consult("provider.before_load", entry)
         mounting = self._load_and_call(entry, before)
         failure = f"Module {entry.module!r} was not mounted"
         mount, returned = await _in_time(mounting, self.timeout, failure)
@@ -129,8 +131,6 @@ class _Startup:
 
     async def _consult(self, capability: str, entry: Entry, *more: Any) -> None:
         """Let the app have its say on a provider; what it raises goes through."""
-        if entry.kind != "provider":
-            return
         callback = self.coordinator.get_capability(capability)
         if callback is not None:
             await callback(self.coordinator, deepcopy(entry.raw), *more)
