@@ -29,6 +29,7 @@ _DESCRIPTIONS = {
     "hook": "listens to events, and may stop or change them",
     "orchestrator": "runs the agent loop",
     "context": "keeps the conversation",
+    "approval": "decides what tools may do",
 }
 _COLOURS: dict[Severity, int] = {"error": 31, "warning": 33, "info": 34}
 _GREEN, _RED = 32, 31

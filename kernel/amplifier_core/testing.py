@@ -43,6 +43,8 @@ class MockCoordinator(ModuleCoordinator):
         return super().__new__(cls, session, approval, AsyncMock())
 
     def __init__(self) -> None:
+        self.stand_in = self.approval_system
+        """Approves everything, until a module sets another approval system."""
         self.mount_history: list[dict[str, Any]] = []
         self.unmount_history: list[dict[str, Any]] = []
 

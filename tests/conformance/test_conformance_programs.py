@@ -15,6 +15,7 @@ import grpc
 import pytest
 from amplifier_core._grpc_gen import amplifier_module_pb2 as pb
 from amplifier_core._grpc_gen import amplifier_module_pb2_grpc as rpc
+from amplifier_core.cli import main
 from amplifier_core.testing import wait_for
 from built_examples import built
 from stage import CONFIG, PATIENCE, PYTHON, children, placed, plan_with
@@ -196,3 +197,22 @@ async def test_no_process_survives_a_host_that_is_killed(tmp_path: Path) -> None
     assert b"hallo" in said
     assert len(processes) == 6
     assert await wait_for(lambda: not any(map(is_running, processes)), PATIENCE)
+
+
+# -- the validator --------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "subject",
+    [each for each in SUBJECTS if each.transport in ("sidecar", "wasm")],
+    ids=lambda each: each.id,
+)
+def test_the_validator_finds_nothing_wrong_with_it(
+    subject: Subject, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    code = main(["validate", placed(subject, tmp_path)["source"]])
+
+    said = capsys.readouterr().out
+    assert code == 0, said
+    assert f"Validating {subject.kind} module" in said
+    assert "(0 errors, 0 warnings)" in said

@@ -42,9 +42,9 @@ def test_the_config_reaches_the_component(
     assert "Did you mean 'memory_mb'?" in capsys.readouterr().out
 
 
-def test_an_approval_module_has_no_validator(
+def test_an_approval_module_is_examined_as_one(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert main(["validate", str(guest_dir(tmp_path, "approval"))]) == 2
+    assert main(["validate", str(guest_dir(tmp_path, "approval"))]) == 0
 
-    assert "no validator for 'approval'" in capsys.readouterr().err
+    assert "'approval' implements ApprovalProvider interface" in capsys.readouterr().out

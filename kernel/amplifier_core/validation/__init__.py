@@ -3,6 +3,7 @@
 The test bases in `structural` and `behavioral` are imported on their own.
 """
 
+from .approval import ApprovalValidator
 from .base import ValidationCheck, ValidationResult
 from .context import ContextValidator
 from .hook import HookValidator
@@ -12,6 +13,7 @@ from .provider import ProviderValidator
 from .tool import ToolValidator
 
 __all__ = [
+    "ApprovalValidator",
     "ContextValidator",
     "HookValidator",
     "MountPlanValidationResult",

@@ -34,6 +34,9 @@ class Contract:
     is_instance: Callable[[Any], bool] | None = None
     """Tells an instance from a cleanup among what mount() returned, if `missing` cannot."""
 
+    may_be_returned: bool = False
+    """Whether an instance that mount() returns is in its place by that."""
+
     def recognises(self, returned: Any) -> bool:
         """Whether what mount() returned is an instance rather than a cleanup."""
         if returned is None or inspect.isclass(returned):

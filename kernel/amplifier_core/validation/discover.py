@@ -8,6 +8,7 @@ from typing import Any
 
 from ..transports import MODULE_TYPES
 from ..transports.python import TYPE_MARKER
+from .approval import ApprovalValidator
 from .base import ValidationResult
 from .context import ContextValidator
 from .contract import Contract
@@ -26,6 +27,7 @@ VALIDATORS: dict[str, type[ModuleValidator]] = {
     "hook": HookValidator,
     "orchestrator": OrchestratorValidator,
     "context": ContextValidator,
+    "approval": ApprovalValidator,
 }
 
 

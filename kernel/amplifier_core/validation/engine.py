@@ -1,4 +1,4 @@
-"""The examination that all five validators share: import, look at `mount`, try it.
+"""The examination that all validators share: import, look at `mount`, try it.
 
 What sets the types apart is in their contracts.
 """
@@ -13,8 +13,9 @@ from traceback import extract_tb
 from types import ModuleType
 from typing import Any, ClassVar
 
-from ..loader import TYPE_TO_MOUNT_POINT, ModuleValidationError
+from ..loader import ModuleValidationError
 from ..module_sources import ModuleLoadError
+from ..transports import MODULE_TYPES
 from ..transports.python import TYPE_MARKER
 from ..utils.spelling import did_you_mean
 from .base import ValidationCheck, ValidationResult, bad, check_on_session_ready, good, named_error
@@ -29,7 +30,7 @@ __all__ = ["MOUNT_TIMEOUT", "ModuleValidator", "examine", "unknown_marker"]
 
 MOUNT_TIMEOUT = 10.0
 """Seconds that each step of a trial may take."""
-_TYPES = tuple(TYPE_TO_MOUNT_POINT)
+_TYPES = MODULE_TYPES
 _IMPORTABLE = "module_importable"
 _IMPORT_PATIENCE = 5
 """How many times as long as a step an import may take: it can pull in a large library."""

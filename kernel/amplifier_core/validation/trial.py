@@ -89,6 +89,8 @@ def _inspect(
     module: Any, contract: Contract, coordinator: MockCoordinator, returned: Any
 ) -> Iterator[ValidationCheck]:
     mounted = contract.mounted(coordinator)
+    if not mounted and contract.may_be_returned and contract.recognises(returned):
+        mounted = {contract.module_type: returned}
     for name, instance in mounted.items():
         yield from _inspect_instance(contract, name, instance)
     if mounted:

@@ -1,6 +1,7 @@
 """Modules that mount something unfit, and what a validator finds in each."""
 
 from sample_modules import (
+    APPROVAL,
     CONTEXT,
     HOOK,
     OLDER_CONTEXT,
@@ -264,5 +265,26 @@ BROKEN = [
             "context_compact",
         ],
         "no get_messages_for_request()",
+    ),
+    (
+        "approval that decides nothing",
+        "approval",
+        changed(APPROVAL, "def request_approval", "def approve"),
+        ["protocol_compliance"],
+        "lacks request_approval()",
+    ),
+    (
+        "approval that is not mounted",
+        "approval",
+        changed(APPROVAL, "coordinator.approval_system =", "judge ="),
+        ["protocol_compliance"],
+        "Nothing decides.",
+    ),
+    (
+        "sync request_approval",
+        "approval",
+        changed(APPROVAL, "async def request", "def request"),
+        ["approval_request_approval"],
+        "request_approval() is not async",
     ),
 ]

@@ -120,6 +120,21 @@ async def mount(coordinator, config):
     await coordinator.mount("context", Context())
 """
 
+APPROVAL = """
+from amplifier_core.interfaces import ApprovalResponse
+
+
+class Judge:
+    async def request_approval(self, request):
+        return ApprovalResponse(approved="read" in request.action)
+
+
+async def mount(coordinator, config):
+    coordinator.approval_system = Judge()
+"""
+
+RETURNED_APPROVAL = APPROVAL.replace("coordinator.approval_system =", "return")
+
 GOOD = {
     "tool": TOOL,
     "provider": PROVIDER,

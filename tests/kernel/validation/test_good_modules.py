@@ -6,7 +6,12 @@ import threading
 from pathlib import Path
 
 import pytest
-from amplifier_core.validation import ContextValidator, HookValidator, ToolValidator
+from amplifier_core.validation import (
+    ApprovalValidator,
+    ContextValidator,
+    HookValidator,
+    ToolValidator,
+)
 from amplifier_core.validation.context import _implements_context_interface
 from amplifier_core.validation.discover import VALIDATORS
 from amplifier_core.validation.engine import ModuleValidator
@@ -14,7 +19,16 @@ from amplifier_core.validation.hook import _implements_hook_interface
 from amplifier_core.validation.orchestrator import _implements_orchestrator_interface
 from amplifier_core.validation.provider import _implements_provider_interface
 from amplifier_core.validation.tool import _implements_tool_interface
-from sample_modules import GOOD, HOOK, OLDER_CONTEXT, ORCHESTRATOR, TOOL, write_module
+from sample_modules import (
+    APPROVAL,
+    GOOD,
+    HOOK,
+    OLDER_CONTEXT,
+    ORCHESTRATOR,
+    RETURNED_APPROVAL,
+    TOOL,
+    write_module,
+)
 
 NAME = "amplifier_module_sample"
 
@@ -22,7 +36,7 @@ NAME = "amplifier_module_sample"
 def test_the_validators_differ_in_their_contracts_alone() -> None:
     assert {each.validate for each in VALIDATORS.values()} == {ModuleValidator.validate}
     contracts = {name: each.contract.module_type for name, each in VALIDATORS.items()}
-    assert contracts == {name: name for name in GOOD}
+    assert contracts == {name: name for name in (*GOOD, "approval")}
 
 
 @pytest.mark.parametrize("module_type", GOOD)
@@ -37,6 +51,19 @@ async def test_a_good_module_has_no_finding(tmp_path: Path, module_type: str) ->
     assert names == [
         "module_importable", "mount_exists", "mount_signature", "protocol_compliance"
     ]  # fmt: skip
+
+
+@pytest.mark.parametrize("source", [APPROVAL, RETURNED_APPROVAL])
+async def test_an_approval_module_may_set_or_return_what_decides(
+    tmp_path: Path, source: str
+) -> None:
+    package = write_module(tmp_path, NAME, source)
+
+    result = await ApprovalValidator().validate(package)
+
+    assert result.passed
+    assert not result.warnings
+    assert "'approval' implements ApprovalProvider interface." in result.checks[3].message
 
 
 @pytest.mark.parametrize(("module_type", "label"), [("tool", "Tool"), ("provider", "Provider")])
