@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 import time
@@ -56,10 +57,22 @@ def amplifier(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Commands:
     return Commands(work)
 
 
+@pytest.fixture(scope="session")
+def recorded(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A project's sessions, with one session of one turn."""
+    folder, home = (tmp_path_factory.mktemp(name) for name in ("recorded", "home"))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(folder)
+        patch.setenv("AMPLIFIER_HOME", str(home))
+        done = Commands(folder).turn("run", "--provider", "mock", "read the file")
+        assert done.returncode == 0, done.stderr
+        return sessions_folder(folder)
+
+
 @pytest.fixture
-def used(amplifier: Commands) -> Commands:
-    """With one session of one turn."""
-    assert amplifier.turn("run", "--provider", "mock", "read the file").returncode == 0
+def used(amplifier: Commands, recorded: Path) -> Commands:
+    """With a copy of that session."""
+    shutil.copytree(recorded, sessions_folder(amplifier.folder))
     return amplifier
 
 

@@ -6,7 +6,8 @@ from collections import deque
 from copy import deepcopy
 from typing import Any
 
-from amplifier_core.events import PROVIDER_RESPONSE, TOOL_POST
+from amplifier_core.correlation import tool_call
+from amplifier_core.events import PROMPT_SUBMIT, PROVIDER_RESPONSE, TOOL_POST, TOOL_PRE
 from amplifier_core.llm_errors import LLMError
 from amplifier_core.message_models import ChatResponse, ToolCall, Usage
 from amplifier_core.models import ProviderInfo, ToolResult
@@ -21,6 +22,8 @@ from amplifier.sessions.record import Record
 from amplifier.sessions.sentences import CUT_OFF
 
 SESSION = "replay"
+_ABOUT_APPROVAL = "approval:"
+_ENDS_OF_CALLS = (PROMPT_SUBMIT, events.MESSAGE, events.REPLACED, events.TURN_END)
 
 
 async def replay(records: list[Record], *, live_tools: bool = False) -> Difference | None:
@@ -38,7 +41,7 @@ async def replay(records: list[Record], *, live_tools: bool = False) -> Differen
         raise ValueError("The log does not say with which modules it was made. It was imported.")
     plan["providers"] = []
     store = MemoryStore()
-    session = RecordedSession(plan, session_id=SESSION)
+    session = RecordedSession(plan, session_id=SESSION, approval_system=_RecordedPerson(records))
     session.recording = Recording(store)
     async with session:
         await _stand_in(session, records, live_tools)
@@ -47,7 +50,8 @@ async def replay(records: list[Record], *, live_tools: bool = False) -> Differen
                 await session.execute(turn.prompt)
             except LLMError:
                 continue  # a recorded failure; the log tells how the turn ended
-    return first_difference(_comparable(records), await store.read(SESSION))
+    both = _comparable(records), _comparable(await store.read(SESSION))
+    return first_difference(*(both if live_tools else map(_without_tools, both)))
 
 
 async def _stand_in(session: RecordedSession, records: list[Record], live_tools: bool) -> None:
@@ -63,8 +67,12 @@ async def _stand_in(session: RecordedSession, records: list[Record], live_tools:
 
 
 def _comparable(records: list[Record]) -> list[Record]:
-    """The log without what resuming has added to it."""
-    return [each for each in records if not _is_added_by_resume(each)]
+    """The log without what resuming has added to it, and without who was asked for what."""
+    return [
+        each
+        for each in records
+        if not _is_added_by_resume(each) and not each.event.startswith(_ABOUT_APPROVAL)
+    ]
 
 
 def _is_added_by_resume(record: Record) -> bool:
@@ -72,6 +80,22 @@ def _is_added_by_resume(record: Record) -> bool:
         return False
     message = record.data.get("message") or {}
     return message.get("role") == "assistant" and message.get("content") == CUT_OFF
+
+
+def _without_tools(records: list[Record]) -> list[Record]:
+    """The log without what tools have told while they ran: recorded ones tell nothing."""
+    kept, running = [], set()
+    for record in records:
+        if record.event == TOOL_PRE:
+            running.add(record.data.get("tool_call_id"))
+        elif record.event == TOOL_POST:
+            running.discard(record.data.get("tool_call_id"))
+        elif record.event in _ENDS_OF_CALLS:
+            running.clear()
+        elif running:
+            continue
+        kept.append(record)
+    return kept
 
 
 def _replies(records: list[Record]) -> deque[ChatResponse | None]:
@@ -141,6 +165,18 @@ class _Recorded:
         if reply is None:
             raise LLMError("This call failed in the recorded session.", provider=self.name)
         return reply
+
+
+class _RecordedPerson:
+    """Allows the calls that have run, and no others."""
+
+    def __init__(self, records: list[Record]) -> None:
+        self._ran = {each.data.get("tool_call_id") for each in records if each.event == TOOL_PRE}
+
+    async def request_approval(self, prompt: str, options: list[str], *_: Any) -> str:
+        scope = tool_call.get()
+        wanted = "allow" if scope is not None and scope.call_id in self._ran else "deny"
+        return next((each for each in options if each.lower().startswith(wanted)), wanted)
 
 
 class _RecordedTool:
