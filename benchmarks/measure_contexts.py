@@ -79,10 +79,13 @@ async def compacting() -> dict[str, float]:
 
     async def ms(count: int) -> float:
         async def prepare() -> Callable[[], Awaitable[None]]:
-            context = await filled(count, max_tokens=count * 20)
+            context = await filled(count)
+            # As in a running conversation, the messages have been in a request before.
+            assert len(await context.get_messages_for_request(token_budget=HUGE)) == count
 
             async def ask() -> None:
-                assert len(await context.get_messages_for_request()) < count / 2
+                shortened = await context.get_messages_for_request(token_budget=count * 20)
+                assert len(shortened) < count / 2
 
             return ask
 

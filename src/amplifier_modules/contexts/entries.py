@@ -10,7 +10,6 @@ from amplifier_modules.contexts.messages import (
     answers_in,
     calls_in,
     is_injected,
-    metadata_of,
 )
 from amplifier_modules.contexts.tokens import estimate_tokens
 
@@ -48,22 +47,28 @@ def entries_of(messages: Iterable[dict[str, Any]], counts: Iterable[int]) -> lis
     """Entries for messages in the order of a view: results behind the call they belong to."""
     entries: list[Entry] = []
     open_calls: dict[str, int] = {}
-    for unit, (message, tokens) in enumerate(zip(messages, counts, strict=True)):
-        answers = answers_in(message)
-        units = [open_calls.pop(call) for call in answers if call in open_calls]
-        kind = _kind(message, answers)
-        entries.append(Entry(message, tokens, kind, units[0] if units else unit))
-        for call in calls_in(message):
-            open_calls[call] = unit
+    for index, (message, tokens) in enumerate(zip(messages, counts, strict=True)):
+        role, unit = message.get("role"), index
+        kind: Kind = "user" if role == "user" else "other"
+        if role == "assistant":
+            for call in calls_in(message):
+                open_calls[call] = index
+        else:
+            answers = answers_in(message)
+            if answers or role in ("tool", "function"):
+                kind = "result"
+            for call in reversed(answers):
+                unit = open_calls.pop(call, unit)
+        entries.append(Entry(message, tokens, _special_kind(message, role) or kind, unit))
     return entries
 
 
-def _kind(message: dict[str, Any], answers: tuple[str, ...]) -> Kind:
-    role, metadata = message.get("role"), metadata_of(message)
-    if role in ("system", "developer") or metadata.get("pinned"):
+def _special_kind(message: dict[str, Any], role: Any) -> Kind | None:
+    if role in ("system", "developer"):
         return "kept"
-    if metadata.get("source") == NOTICE_SOURCE:
-        return "notice"
-    if answers or role in ("tool", "function"):
-        return "result"
-    return "user" if role == "user" else "other"
+    metadata = message.get("metadata")
+    if not isinstance(metadata, dict):
+        return None
+    if metadata.get("pinned"):
+        return "kept"
+    return "notice" if metadata.get("source") == NOTICE_SOURCE else None

@@ -53,7 +53,7 @@ class Reply:
         # A model has its attributes looked up the slow way, above all absent ones.
         fields = _fields(response)
         content = fields.get("content", _ABSENT)
-        self.content = _plain_content(response, content) if content else content or ""
+        self.content = _plain_content(response, content) if content else ""
         self.calls = calls_in(provider, response)
         metadata, usage = fields.get("metadata"), fields.get("usage")
         self.metadata = metadata if isinstance(metadata, dict) else None
