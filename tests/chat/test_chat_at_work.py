@@ -153,3 +153,17 @@ def test_lines_scroll_by_once_however_the_window_is_resized(chatting: Chatting) 
     assert set(seen) == {f"p{n}w{m}" for n in range(40) for m in range(12)}
     # A line that was still moving may be left behind by a resize.
     assert sum(count - 1 for count in seen.values()) <= 4 * 12
+
+
+def test_the_prompt_never_leaves_the_screen_while_an_answer_scrolls_by(chatting: Chatting) -> None:
+    terminal = chatting({"stream": [f"w{n}\n\n" for n in range(400)], "chunk_delay": 0.01})
+    terminal.say("Go.")
+    terminal.wait_for("w20", "waiting for the model")
+
+    screens = [terminal.screen() for _ in range(50)]
+
+    at_work = [screen for screen in screens if "w399" not in screen]
+    assert at_work
+    for screen in at_work:
+        assert "\n> " in screen or "\n>\n" in screen
+        assert "\nmock-model" in screen

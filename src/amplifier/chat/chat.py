@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import sys
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -32,6 +31,10 @@ from .terminal import is_dumb, terminal_width
 FAREWELLS = ("exit", "quit")
 PAST_MESSAGES = 10
 SECONDS_TO_STOP = 5.0
+SECONDS_TO_GATHER = 0.03
+"""What is shown within this time is printed together."""
+SECONDS_FOR_OTHERS = 0.2
+"""When to look again whether the terminal is free, for example of an editor."""
 
 
 @dataclass(frozen=True)
@@ -72,6 +75,7 @@ class Chat:
         self.move: Move | None = None
         self._drawing = Drawing(colour=wants_colour())
         self._last_group = "before"
+        self._to_print: list[str] = []
         self._prompt: Prompt | None = None
         self._questions = Questions(self.state, self)
         self.follower = ConversationFollower(self.state, self)
@@ -96,6 +100,7 @@ class Chat:
             while not self._is_over:
                 await self._read()
             await self._stop_turn()
+            self._print()
         return self.move
 
     async def _read(self) -> None:
@@ -103,11 +108,13 @@ class Chat:
         try:
             text = await self._prompt.read()
         except EOFError:
+            self._print()
             if not self.state.is_running:
                 self.end()
             else:
                 self.show(drawing.note("The agent is at work. Ctrl-C stops it."), "note")
             return
+        self._print()
         await self._take(text)
 
     def _attach(self) -> None:
@@ -300,8 +307,15 @@ class Chat:
             apart = not group or group != self._last_group
         self._last_group = group
         gap = "\n" if apart else ""
-        sys.stdout.write(gap + self._drawing.lines(what, self.width()))
-        sys.stdout.flush()
+        if not self._to_print:
+            asyncio.get_running_loop().call_later(SECONDS_TO_GATHER, self._print)
+        self._to_print.append(gap + self._drawing.lines(what, self.width()))
+
+    def _print(self) -> None:
+        text, self._to_print = "".join(self._to_print), []
+        if text and self._prompt is not None and not self._prompt.print_above(text):
+            self._to_print = [text]
+            asyncio.get_running_loop().call_later(SECONDS_FOR_OTHERS, self._print)
 
     def width(self) -> int:
         return terminal_width()

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from prompt_toolkit import PromptSession
@@ -15,6 +15,7 @@ from prompt_toolkit.history import FileHistory, History, InMemoryHistory
 from prompt_toolkit.key_binding import KeyBindings
 from prompt_toolkit.key_binding.key_processor import KeyPressEvent
 from prompt_toolkit.keys import Keys
+from prompt_toolkit.output import Output
 from prompt_toolkit.styles import Style
 
 from .questions import Answering, Question, Questions
@@ -54,6 +55,18 @@ class _FileHistory(FileHistory):
     def store_string(self, string: str) -> None:
         with suppress(OSError):
             super().store_string(string)
+
+
+@contextmanager
+def _in_one_write(output: Output) -> Iterator[None]:
+    """What is flushed meanwhile leaves together at the end."""
+    flush = output.flush
+    output.flush = lambda: None  # type: ignore[method-assign]
+    try:
+        yield
+    finally:
+        output.flush = flush  # type: ignore[method-assign]
+        output.flush()
 
 
 class Prompt:
@@ -107,6 +120,31 @@ class Prompt:
 
     def redraw(self) -> None:
         self._session.app.invalidate()
+
+    def print_above(self, text: str) -> bool:
+        """Let `text` scroll by above the line, in one write, so that nothing is seen to move.
+
+        The library's own way hands the terminal over for each print: it would go blank, echo
+        keys, and take a Ctrl-C for one that ends the program. False if an editor has it.
+        """
+        app = self._session.app
+        raw = text.replace("\n", "\r\n")
+        if app._running_in_terminal:
+            return False
+        if not app.is_running:
+            app.output.write_raw(raw)
+            app.output.flush()
+            return True
+        renderer = app.renderer
+        drawn = renderer.last_rendered_screen
+        below = max(renderer._min_available_height, drawn.height if drawn else 0)
+        with _in_one_write(app.output):
+            renderer.erase(leave_alternate_screen=False)
+            app.output.write_raw(raw)
+            # Known without asking the terminal: each line that is printed moves the prompt down.
+            renderer._min_available_height = max(below - text.count("\n"), 1) if below else 0
+            app._redraw()
+        return True
 
     def put_back(self, text: str) -> None:
         """Let the user have `text` again, to send it or to change it."""
