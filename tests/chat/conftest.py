@@ -20,6 +20,7 @@ def chatting(tmp_path: Path) -> Iterator[Chatting]:
         agents: tuple[str, ...] = (),
         child_script: tuple[dict[str, Any], ...] = (),
         allow: tuple[dict[str, str], ...] = (),
+        ready: tuple[str, ...] = ("\n>", "\nmock-model"),
         **options: Any,
     ) -> Terminal:
         guard = {"audit": {"enabled": False}, "allow": list(allow)}
@@ -42,7 +43,7 @@ def chatting(tmp_path: Path) -> Iterator[Chatting]:
         file.write_text(json.dumps(plan))
         terminal = Terminal(chat_command(file), tmp_path, **options)
         opened.append(terminal)
-        terminal.wait_for("\n>", "\nmock-model")
+        terminal.wait_for(*ready)
         return terminal
 
     yield start

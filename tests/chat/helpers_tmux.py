@@ -35,10 +35,12 @@ class Terminal:
     ) -> None:
         self._name = f"test-{uuid.uuid4().hex[:12]}"
         self._folder = folder
-        line = shlex.join(command)
+        own = [f"{name}={value}" for name, value in (environment or {}).items()]
+        # Not by tmux, which has a word of its own to say about TERM.
+        line = shlex.join(["env", *own, *command])
         # The shell stays after the program, so that its last words can be read.
         script = f'{line}; echo; echo "ended with $?"; read -r _'
-        variables = {"HOME": str(folder), "PYTHONDONTWRITEBYTECODE": "1", **(environment or {})}
+        variables = {"HOME": str(folder), "PYTHONDONTWRITEBYTECODE": "1"}
         settings = [word for name, value in variables.items() for word in ("-e", f"{name}={value}")]
         self._tmux(
             "-f", "/dev/null", "new-session", "-d", "-x", str(columns), "-y", str(rows),

@@ -21,8 +21,8 @@ def command(tmp_path: Path) -> Iterator[Callable[..., Terminal]]:
     """Runs `amplifier` with arguments in a terminal, with a home of its own."""
     opened: list[Terminal] = []
 
-    def start(*arguments: str) -> Terminal:
-        home = {"AMPLIFIER_HOME": str(tmp_path / "home")}
+    def start(*arguments: str, environment: dict[str, str] | None = None) -> Terminal:
+        home = {"AMPLIFIER_HOME": str(tmp_path / "home"), **(environment or {})}
         opened.append(Terminal([*AMPLIFIER, *arguments], tmp_path, environment=home))
         return opened[-1]
 
@@ -51,6 +51,64 @@ def test_a_chat_can_be_left_and_gone_on_with(command: Callable[..., Terminal]) -
     second = command("chat", "--resume", session_id)
 
     second.wait_for("> Remember the milk.")
+
+
+@needs_tmux
+@pytest.mark.slow
+def test_a_message_is_taken_back_and_said_again_in_a_copy(command: Callable[..., Terminal]) -> None:
+    terminal = command("chat", "--provider", "mock")
+    terminal.wait_for("\n>", "\nmock-model")
+    first = session_shown(terminal.screen())
+    terminal.say("First words.")
+    terminal.wait_for("A canned reply again.", "out ")
+    terminal.say("/rename talk")
+    terminal.wait_for("The session is called 'talk'")
+
+    terminal.say("/undo")
+
+    terminal.wait_until(lambda screen: session_shown(screen) != first, what="another session")
+    terminal.wait_until(lambda screen: screen.rpartition("> ")[2].startswith("First words."))
+    terminal.press("C-c")
+    terminal.say(f"/resume {first}")
+    terminal.wait_until(lambda screen: session_shown(screen) == first, what="the first session")
+    terminal.wait_until(lambda screen: "A canned reply" in screen.rpartition(", session")[2])
+
+
+@needs_tmux
+@pytest.mark.slow
+def test_a_move_that_is_not_possible_leaves_everything_as_it_was(
+    command: Callable[..., Terminal],
+) -> None:
+    terminal = command("chat", "--provider", "mock")
+    terminal.wait_for("\n>", "\nmock-model")
+    terminal.say("Hello?")
+    terminal.wait_for("out ")
+
+    terminal.say("/resume nonsense")
+    terminal.wait_for("There is no session 'nonsense'.")
+    terminal.say("/model openai/gpt")
+    terminal.wait_for("Provider 'provider-openai' cannot be used.")
+    terminal.say("/status")
+
+    terminal.wait_for("messages   2")
+
+
+def session_shown(screen: str) -> str:
+    """The beginning of the id of the session that was opened last."""
+    return screen.rpartition("mock-model, session ")[2][:8]
+
+
+@needs_tmux
+@pytest.mark.slow
+def test_run_shows_markdown_at_a_terminal_and_plain_text_elsewhere(
+    command: Callable[..., Terminal], tmp_path: Path
+) -> None:
+    seen = command("run", "--provider", "mock", "Hello")
+    screen = seen.wait_for("Mock (scripted replies)", "Give responses or a script", "ended with 0")
+    assert "waiting for" not in screen
+
+    dumb = command("run", "--provider", "mock", "Hello", environment={"TERM": "dumb"})
+    dumb.wait_for("Give `responses` or a `script`", "ended with 0")
 
 
 def test_without_a_terminal_the_other_command_is_named() -> None:

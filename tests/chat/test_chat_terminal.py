@@ -243,3 +243,62 @@ def test_a_huge_tool_output_is_cut_and_the_prompt_stays_alive(
     terminal.wait_for("more lines", "Big.")
     terminal.say("/status")
     terminal.wait_for("messages")
+
+
+def test_in_a_narrow_window_questions_and_help_are_whole(chatting: Chatting) -> None:
+    call = {"name": "bash", "arguments": {"command": "touch one-file another-file third-file"}}
+    terminal = chatting({"tool_calls": [call]}, {"text": "Fine."}, tools=("tool-bash",), columns=40)
+
+    terminal.say("Go.")
+
+    screen = terminal.wait_for("May I run this command?", "[r] no, because ...")
+    assert "third-file" in screen
+    terminal.press("n")
+    terminal.wait_for("Fine.")
+    terminal.say("/help")
+    terminal.wait_for("ends the chat")
+
+
+def test_a_terminal_that_only_prints_is_enough(chatting: Chatting, tmp_path: Path) -> None:
+    call = {"name": "bash", "arguments": {"command": "touch made"}}
+    terminal = chatting(
+        {"tool_calls": [call]},
+        {"text": "# Done"},
+        tools=("tool-bash",),
+        environment={"TERM": "dumb"},
+        ready=("Ctrl-D ends.", ">"),
+    )
+
+    terminal.say("Make it.")
+    terminal.wait_for("May I run this command?", "[y] yes, once")
+    terminal.press("y")
+
+    terminal.wait_for("✓ bash touch made", "\nDone")
+    assert (tmp_path / "made").exists()
+
+
+def test_files_anywhere_in_the_project_and_agents_are_completed(
+    chatting: Chatting, tmp_path: Path
+) -> None:
+    (tmp_path / "book" / "part").mkdir(parents=True)
+    (tmp_path / "book" / "part" / "chapter-one.md").touch()
+    terminal = chatting({"text": "Hello."}, agents=("scout",))
+
+    terminal.type("Read @chap")
+    terminal.wait_for("@book/part/chapter-one.md")
+    terminal.press("C-u")
+    terminal.type("Ask @sc")
+    terminal.wait_for("@scout", "agent: ")
+
+
+def test_emoji_that_are_joined_and_accents_keep_their_columns(chatting: Chatting) -> None:
+    rows = "".join(
+        f"| {each} | end |\n" for each in ("👨\u200d👩\u200d👧", "e\u0301", "日本", "abcd")
+    )
+    terminal = chatting({"text": f"| a | b |\n|---|---|\n{rows}"})
+
+    terminal.say("Table.")
+
+    screen = terminal.wait_for("abcd  end", "日本  end")
+    ends = [line for line in screen.splitlines() if line.endswith("end")]
+    assert {cell_len(line) for line in ends} == {9}

@@ -104,16 +104,22 @@ class Questions:
                 self._put(self.current)
             self._screen.changed()
 
+    def _show_keys(self, question: Question) -> None:
+        if self.current is question:
+            self._screen.show(drawing.note(question.hint()), "answer", apart=False)
+
     def deny_all(self, reason: str) -> None:
         for question in self._waiting:
             question.decide("deny", reason)
 
     def _put(self, question: Question) -> None:
         self._screen.show(drawing.question_card(question))
-        if is_dumb():
-            self._screen.show(drawing.note(question.hint()), "answer", apart=False)
         self._state.question = Wait("your answer")
         question.shown = time.monotonic()
+        if is_dumb():
+            # Nothing is drawn over again here, so the keys are shown when they begin to count.
+            loop = asyncio.get_running_loop()
+            loop.call_later(SECONDS_TO_LOOK + 0.05, self._show_keys, question)
         self._screen.changed()
 
 
