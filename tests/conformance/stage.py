@@ -13,7 +13,7 @@ from typing import Any
 from amplifier_core import AmplifierSession
 from amplifier_core.interfaces import ApprovalRequest
 from amplifier_core.message_models import ChatRequest, Message
-from built_examples import REPO, built, script
+from built_examples import built
 from subjects import MODULE_IDS, PROGRAMS, Subject
 
 PYTHON = Path(__file__).with_name("python")
@@ -231,18 +231,16 @@ def command_of(subject: Subject) -> list[str]:
     return [sys.executable, *serve, "--path", str(PYTHON), subject.module_id]
 
 
-def at_port(kind: str, folder: Path, port: int) -> dict[str, Any]:
+def at_port(kind: str, folder: Path, port: int, more: str = "") -> dict[str, Any]:
     folder.joinpath("amplifier.toml").write_text(
         f'[module]\ntransport = "grpc"\ntype = "{kind}"\n'
-        f'[grpc]\nendpoint = "127.0.0.1:{port}"\nguard = true\n'
+        f'[grpc]\nendpoint = "127.0.0.1:{port}"\nguard = true\n{more}'
     )
     return {"source": str(folder)}
 
 
 def _built(subject: Subject) -> Path:
     assert subject.example is not None
-    if subject.example not in script().sources():
-        return REPO / "examples" / subject.example
     return built(subject.example) / subject.folder
 
 

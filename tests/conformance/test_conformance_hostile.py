@@ -1,5 +1,6 @@
 """Servers that answer with what is no answer: one failed call, one clear line, and on it goes."""
 
+import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -51,6 +52,9 @@ HUGE = b"\x0a\x80\xe1\xeb\x17" + b"x" * 50_000_000
 """The first field, with 50 MB in it."""
 
 
+NOTHING_EVER = b"it stalls"
+
+
 class Tongue(grpc.aio.ServerInterceptor):
     """Answers the calls that matter with `says`, if there is such a thing."""
 
@@ -68,6 +72,8 @@ class Tongue(grpc.aio.ServerInterceptor):
         return grpc.unary_unary_rpc_method_handler(self._answer)
 
     async def _answer(self, request: bytes, context: Any) -> bytes | None:
+        if self.says is NOTHING_EVER:
+            await asyncio.Event().wait()
         return self.says
 
     async def _stream(self, request: bytes, context: Any) -> AsyncIterator[bytes | None]:
@@ -75,7 +81,7 @@ class Tongue(grpc.aio.ServerInterceptor):
 
 
 @asynccontextmanager
-async def hostile(kind: str, folder: Path) -> AsyncIterator[tuple[Mounted, Tongue]]:
+async def hostile(kind: str, folder: Path, more: str = "") -> AsyncIterator[tuple[Mounted, Tongue]]:
     """A module in a session, and what its server says in its place."""
     subject, tongue = Subject(kind, "grpc", "Python"), Tongue(kind)
     module = ServedModule(subject.module_id, PYTHON, {}, None)
@@ -84,7 +90,7 @@ async def hostile(kind: str, folder: Path) -> AsyncIterator[tuple[Mounted, Tongu
     port = server.add_insecure_port("127.0.0.1:0")
     await server.start()
     try:
-        plan = plan_with(subject, CONFIG[kind], at_port(kind, folder, port))
+        plan = plan_with(subject, CONFIG[kind], at_port(kind, folder, port, more))
         async with AmplifierSession(plan) as session:
             yield Mounted(subject, session), tongue
     finally:
@@ -138,6 +144,17 @@ async def test_fields_that_make_no_sense_are_a_failure_or_left_out(
 
         assert len(answer.splitlines()) <= 1
         assert "Error:" not in answer
+        await goes_on(it, tongue)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+async def test_a_server_that_stalls_is_given_up(kind: str, tmp_path: Path) -> None:
+    async with hostile(kind, tmp_path, "timeout = 0.3\n") as (it, tongue):
+        tongue.says = NOTHING_EVER
+
+        with pytest.raises((Failed, TimeoutError), match=r"no answer to \w+\(\) within 0.3 s"):
+            await it.say("hello")
+
         await goes_on(it, tongue)
 
 

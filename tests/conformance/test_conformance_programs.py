@@ -17,7 +17,7 @@ from amplifier_core._grpc_gen import amplifier_module_pb2 as pb
 from amplifier_core._grpc_gen import amplifier_module_pb2_grpc as rpc
 from amplifier_core.cli import main
 from amplifier_core.testing import wait_for
-from built_examples import built
+from built_examples import REPO, built
 from stage import CONFIG, PATIENCE, PYTHON, children, placed, plan_with
 from subjects import PROGRAMS, SUBJECTS, Subject
 
@@ -216,3 +216,15 @@ def test_the_validator_finds_nothing_wrong_with_it(
     assert code == 0, said
     assert f"Validating {subject.kind} module" in said
     assert "(0 errors, 0 warnings)" in said
+
+
+def test_the_component_that_comes_along_is_what_its_sources_build() -> None:
+    """As far as this compiler can say: another one builds other bytes."""
+    fresh = (built("wasm-tool-rust") / "module.wasm").read_bytes()
+    committed = (REPO / "examples" / "wasm-tool-rust" / "module.wasm").read_bytes()
+    told = subprocess.run(["rustc", "-vV"], capture_output=True, text=True, check=True).stdout
+    compiler = next(line for line in told.splitlines() if line.startswith("commit-hash: "))
+    if compiler.partition(": ")[2].encode() not in committed:
+        pytest.skip("it was built by another compiler")
+
+    assert fresh == committed, "Run examples/wasm-tool-rust/build.sh."
