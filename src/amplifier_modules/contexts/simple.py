@@ -128,8 +128,8 @@ class SimpleContext:
 
     def _look_at_new_messages(self) -> None:
         for message in self._history[self._looked_at :]:
+            self._looked_at += 1  # first: what cannot be read must not bring the others up again
             self._view.append(message)
-        self._looked_at = len(self._history)
 
     def _spill_folder(self) -> Path | None:
         if self._options.spill_dir is not None:

@@ -318,3 +318,21 @@ async def test_a_result_for_no_proper_call_is_shown_all_the_same() -> None:
         await context.add_message({"role": "tool", "tool_call_id": ["c0"], "content": "done"})
 
         assert len(await context.get_messages_for_request()) == 1
+
+
+async def test_a_message_that_cannot_be_read_spoils_one_request_only() -> None:
+    class Nameless:
+        def __str__(self) -> str:
+            raise ValueError("no name")
+
+    async with simple_context() as context:
+        await context.add_message(user("before"))
+        call = {"id": Nameless(), "tool": "t", "arguments": {}}
+        await context.add_message({"role": "assistant", "content": "", "tool_calls": [call]})
+        await context.add_message(user("after"))
+        with pytest.raises(ValueError, match="no name"):
+            await context.get_messages_for_request()
+
+        shown = contents(await context.get_messages_for_request())
+
+        assert shown == ["before", "", "after"]
