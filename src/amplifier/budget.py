@@ -159,7 +159,7 @@ class Budget:
         if spent.has_unknown_cost:
             return (
                 "The model's price is not known, so its cost cannot be limited. "
-                "Give the provider `pricing`, or use --max-tokens."
+                "Give the provider `pricing`, or use --max-tokens and `--max-cost none`."
             )
         return None
 

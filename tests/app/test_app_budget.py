@@ -136,6 +136,23 @@ def test_a_budget_of_the_settings_holds_and_the_command_line_says_more(app: App)
     assert go_on(app, "--max-tokens", "100").code == 0
 
 
+@pytest.mark.slow
+def test_a_limit_can_be_taken_away(app: App) -> None:
+    assert run(app, "--max-cost", "0.01").code == 0
+    assert "`--max-cost none`" in go_on(app).document["error"]
+
+    assert go_on(app, "--max-cost", "none").code == 0
+    assert go_on(app).code == 0
+
+
+@pytest.mark.parametrize("count", ["0", "-1", "1.5", "some"])
+def test_a_count_that_is_none_is_refused(count: str) -> None:
+    done = CliRunner().invoke(main, ["run", "--max-steps", count, "Hello"])
+
+    assert done.exit_code == 2
+    assert "is no number from 1 on" in done.output
+
+
 def test_a_budget_of_the_settings_that_is_none_is_refused(app: App) -> None:
     (app.home / "settings.yaml").write_text("budget: {max_steps: 1.5}\n")
 

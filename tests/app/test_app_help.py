@@ -8,8 +8,11 @@ import click
 import pytest
 from click.testing import CliRunner
 
-from amplifier.cli import COMMANDS, SECTIONS, main
+from amplifier.cli import COMMANDS, ELSEWHERE, SECTIONS, TEXTS, main
 from amplifier.cli.examples import EXAMPLES
+
+LONGEST_LINE = 64
+"""Of a line about a command, so that it fits into a terminal of 80 columns."""
 
 
 def leaves(command: click.Command, path: str = "") -> dict[str, click.Command]:
@@ -69,3 +72,16 @@ def test_help_shows_the_commands_under_headings_and_examples_below() -> None:
     assert [each for each in SECTIONS if f"{each}:" not in shown] == []
     assert [each for each in COMMANDS if f"\n  {each} " not in shown] == []
     assert "amplifier resume\n" in CliRunner().invoke(main, ["resume", "--help"]).output
+
+
+def test_the_help_of_all_commands_has_a_line_for_each() -> None:
+    assert list(TEXTS) == list(COMMANDS)
+    assert [each for each in TEXTS.values() if len(each) > LONGEST_LINE] == []
+
+
+@pytest.mark.parametrize("name", ELSEWHERE)
+def test_a_command_of_the_public_program_that_is_not_here_is_told_of(name: str) -> None:
+    done = CliRunner().invoke(main, [name])
+
+    assert done.exit_code == 2
+    assert f"No such command '{name}'. {ELSEWHERE[name]}" in done.output

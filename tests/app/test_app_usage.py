@@ -15,7 +15,7 @@ def test_help_names_the_commands_and_how_to_begin(app: App) -> None:
 
     assert ended.code == 0
     assert 'amplifier run "What is in this folder?"' in ended.out
-    assert re.search(r"run +Answer PROMPT", ended.out)
+    assert re.search(r"run +Answer a prompt", ended.out)
 
 
 def test_help_of_run_names_every_option(app: App) -> None:

@@ -33,6 +33,8 @@ def _going_on(command: Callable[..., Any]) -> Callable[..., Any]:
         check_options(options)
         try:
             command(*args, **options)
+        except BrokenPipeError:
+            raise
         except (StoreError, OSError, ValueError) as error:
             note(f"amplifier: {masked(str(error))}")
             sys.exit(FAILED)

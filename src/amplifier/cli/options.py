@@ -25,10 +25,27 @@ durability_option = click.option(
 json_option = click.option("--json", "as_json", is_flag=True, help="Print a JSON document.")
 
 
-class _Dollars(click.ParamType[Decimal]):
+NO_LIMIT = "none"
+
+
+class _Count(click.ParamType[Any]):
+    name = "count"
+
+    def convert(self, value: Any, param: Any, context: Any) -> int | str:
+        text = str(value).replace("_", "").replace(",", "")
+        if text == NO_LIMIT:
+            return NO_LIMIT
+        if not text.isascii() or not text.isdigit() or int(text) < 1:
+            self.fail(f"{value!r} is no number from 1 on, and not {NO_LIMIT!r}.", param, context)
+        return int(text)
+
+
+class _Dollars(click.ParamType[Any]):
     name = "dollars"
 
-    def convert(self, value: Any, param: Any, context: Any) -> Decimal:
+    def convert(self, value: Any, param: Any, context: Any) -> Decimal | str:
+        if value == NO_LIMIT:
+            return NO_LIMIT
         try:
             amount = Decimal(str(value).removeprefix("$"))
         except InvalidOperation:
@@ -40,10 +57,9 @@ class _Dollars(click.ParamType[Decimal]):
 
 def budget_options(command: Command) -> Command:
     """`--max-cost`, `--max-tokens` and `--max-steps`, to be read with `budget_of`."""
-    at_least_one = click.IntRange(min=1)
     for option in (
-        click.option("--max-steps", type=at_least_one, help="Most model calls."),
-        click.option("--max-tokens", type=at_least_one, help="Most tokens, in and out together."),
+        click.option("--max-steps", type=_Count(), help="Most model calls; or none."),
+        click.option("--max-tokens", type=_Count(), help="Most tokens, in and out together."),
         click.option("--max-cost", type=_Dollars(), help="Most dollars to spend, as in 0.50."),
     ):
         command = option(command)

@@ -36,6 +36,8 @@ def _told(command: Callable[..., Any]) -> Callable[..., Any]:
 
         try:
             return command(*args, **kwargs)
+        except BrokenPipeError:
+            raise
         except (StoreError, OSError, ValueError) as error:
             click.echo(f"amplifier: {masked(str(error))}", err=True)
             sys.exit(FAILED)
