@@ -162,7 +162,7 @@ async def mounted(
         server = None
         config = CONFIG[subject.kind] if config is None else config
         if subject.transport == "grpc":
-            server = await stack.enter_async_context(serving(subject, folder))
+            server = await stack.enter_async_context(serving(subject))
         session = AmplifierSession(plan_with(subject, config, placed(subject, folder, server)))
         await stack.enter_async_context(session)
         failed = session.status.failed_modules
@@ -284,10 +284,10 @@ class Server:
 
 
 @asynccontextmanager
-async def serving(subject: Subject, folder: Path) -> AsyncIterator[Server]:
+async def serving(subject: Subject) -> AsyncIterator[Server]:
     server = Server(command_of(subject))
-    await server.start()
     try:
+        await server.start()
         yield server
     finally:
         await server.stop()

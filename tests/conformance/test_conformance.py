@@ -99,12 +99,13 @@ async def test_who_cancels_a_call_does_not_wait_for_it(subject: Subject, stage: 
 @every(but=lambda subject: not subject.counts)
 async def test_the_module_hears_of_a_cancelled_call(subject: Subject, stage: Stage) -> None:
     it = await stage(subject)
-    before = int(await it.say("!cancelled"))
+    before, enough_to_arrive = int(await it.say("!cancelled")), 0.05
 
     async with asyncio.timeout(PATIENCE):
         while int(await it.say("!cancelled")) == before:
             asked = asyncio.create_task(it.say("!sleep 100"))
-            await asyncio.wait([asked], timeout=0.05)
+            await asyncio.wait([asked], timeout=enough_to_arrive)
+            enough_to_arrive *= 2
             asked.cancel()
             with suppress(asyncio.CancelledError):
                 await asked
