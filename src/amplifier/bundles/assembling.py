@@ -15,12 +15,11 @@ from amplifier.settings.nodes import ConfigError, Node, Origin, entry_key, locat
 from amplifier.settings.places import FOLDER, SCOPES, Scope, home, settings_file
 from amplifier.settings.schema import check_settings
 from amplifier.settings.scopes import Layer, Settings, combined
-from amplifier.sources.cache import cache_folder
 from amplifier.sources.lock import NAME as LOCK
 from amplifier.sources.lock import Locked, read_lock
 from amplifier.sources.uris import SourceError, parse_source
 
-from .composing import Composer, apply_policies, with_absolute_sources, with_context
+from .composing import Composer, apply_policies, is_own, with_absolute_sources, with_context
 from .names import Library
 from .planning import BUILT_IN, DEFAULT, Ground, Plan
 
@@ -287,17 +286,12 @@ def _module_folders(parts: dict[str, Node]) -> dict[str, list[str]]:
             if node is None:
                 continue
             source = parse_source(plain(node))
-            if source.kind == "path" and not _is_own(Path(node.origin.file)):
+            if source.kind == "path" and not is_own(Path(node.origin.file)):
                 try:
                     found[source.location] = ["tree", tree_hash(Path(source.location))]
                 except SourceError as error:
                     raise ConfigError(str(error), node.origin) from error
     return found
-
-
-def _is_own(file: Path) -> bool:
-    """Whether the user has written it; what was fetched lies at home, too."""
-    return file.is_relative_to(home()) and not file.is_relative_to(cache_folder())
 
 
 def _used_locks(parts: dict[str, Node], locked: Locked) -> dict[str, Any]:

@@ -7,6 +7,7 @@ that may be written by anybody. A mention that brings nothing is told of and sta
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -20,6 +21,8 @@ from .mentions import mentions
 LARGEST_FILE = 500_000
 MOST_CHARACTERS = 1_000_000
 MOST_NAMES = 500
+#: Of a home, and not to be brought along by a text that was pasted without much of a look.
+HIDDEN = re.compile(r"/\.[^./]|keys\.env$")
 
 
 class NotAttached(Exception):
@@ -47,6 +50,7 @@ def with_files(
             tell(f"@{name} was not added to the prompt: {error}.")
     if not contents:
         return text
+    tell(f"With the prompt go {', '.join(each for names in contents.values() for each in names)}.")
     # Late: only who mentions something needs what composes bundles.
     from .composing import with_context
 
@@ -66,6 +70,8 @@ def _place(name: str, namespaces: Mapping[str, str]) -> Path:
             raise NotAttached(f"no bundle of this session is named {namespace!r}")
         root = Path(folders[namespace])
         path = root / below
+    if (is_own or namespace == "user") and HIDDEN.search(str(path)[len(str(root)) :]):
+        raise NotAttached("it may hold secrets; copy it into the project if you mean it")
     found = next((each for each in (path, Path(f"{path}.md")) if each.exists()), None)
     if found is None:
         raise NotAttached(f"there is no {str(path)!r}")

@@ -14,6 +14,7 @@ from amplifier.settings.documents import decoded, read_file
 from amplifier.settings.merge import lay_over
 from amplifier.settings.nodes import ConfigError, Node, Origin, entry_key, located
 from amplifier.settings.places import home
+from amplifier.sources.cache import cache_folder
 from amplifier.trust.store import content_hash
 
 from .format import Document, read_agent, read_bundle
@@ -95,7 +96,8 @@ class Composer:
 
     def _inside(self, root: Path, below: str, origin: Origin) -> Path:
         path = Path(os.path.normpath(root / below))
-        if not path.is_relative_to(root):
+        is_inside = is_own(root) or path.resolve().is_relative_to(root.resolve())
+        if not path.is_relative_to(root) or not is_inside:
             raise ConfigError(f"{below!r} leads out of its bundle. Name a file inside.", origin)
         return path
 
@@ -219,6 +221,7 @@ class Composer:
         for each in places:
             for path in (each, Path(f"{each}.md")):
                 if path.exists():
+                    _check_reach(name, path, origin)
                     return path
         message = f"There is no file {name!r}: {str(places[0])!r} does not exist. Correct it."
         raise ConfigError(message, origin)
@@ -246,6 +249,18 @@ class Composer:
         names.append(name)
         if len(names) == 1 and depth < DEEPEST_MENTION and not path.is_dir():
             self._mentioned(texts, text, Origin(str(path), 1), path.parent, depth + 1)
+
+
+def is_own(file: Path) -> bool:
+    """Whether the user has written it; what was fetched lies at home, too."""
+    return file.is_relative_to(home()) and not file.is_relative_to(cache_folder())
+
+
+def _check_reach(name: str, path: Path, origin: Origin) -> None:
+    """Of the user's own folder, others may mention notes, and neither keys nor sessions."""
+    if is_own(path.resolve()) and path.resolve().suffix != ".md" and not is_own(Path(origin.file)):
+        message = f"{name!r} is in your own folder, of which others may mention `.md` files only."
+        raise ConfigError(f"{message} Remove it.", origin)
 
 
 def with_context(instruction: str, texts: dict[str, list[str]]) -> str:

@@ -221,6 +221,31 @@ def test_a_file_that_the_user_keeps_elsewhere_is_not_taken_into_a_strange_bundle
         plan_for("./bundle.md")
 
 
+@pytest.mark.parametrize("mention", ["@user:keys.env", "@linked.md", "@user:projects/log.jsonl"])
+def test_a_strange_bundle_does_not_bring_keys_of_the_user_to_the_model(
+    project: Project, mention: str
+) -> None:
+    project.write_home("keys.env", "KEY=secret")
+    project.write_home("projects/log.jsonl", "{}")
+    bundle = project.write("bundle.md", f"---\nbundle: {{name: x}}\n---\nSee {mention} please.\n")
+    (bundle.parent / "linked.md").symlink_to(project.home / "keys.env")
+
+    with pytest.raises(ConfigError, match=r"your own folder|leads out"):
+        plan_for("./bundle.md", as_if_trusted=True)
+
+
+def test_notes_of_the_user_may_be_mentioned_by_all_and_the_rest_by_themselves(
+    project: Project,
+) -> None:
+    project.write_home("rules.md", "Be kind.")
+    project.write_home("data.txt", "My data.")
+    project.write("bundle.md", "---\nbundle: {name: x}\n---\nSee @user:rules.md please.\n")
+    project.write_home("bundles/mine.md", "---\nbundle: {name: mine}\n---\n@user:data.txt\n")
+
+    assert "Be kind." in plan_for("./bundle.md", as_if_trusted=True).mounts["instruction"]
+    assert "My data." in plan_for("mine").mounts["instruction"]
+
+
 # -- locks and archives ---------------------------------------------------------------
 
 

@@ -28,7 +28,7 @@ def test_a_mentioned_file_follows_the_prompt(project: Project) -> None:
         "Read @src/notes.md, and @src/notes again.\n\n---\n\n"
         '<context_file paths="@src/notes.md, @src/notes">\nWater the plants.\n</context_file>'
     )
-    assert told == []
+    assert told == ["With the prompt go @src/notes.md, @src/notes."]
 
 
 def test_one_content_is_added_once_whatever_its_names(project: Project) -> None:
@@ -59,7 +59,25 @@ def test_a_bundle_the_home_and_the_project_have_names_of_their_own(
         "From own/rules.md.",
         "From project/.amplifier/x.md.",
     ]
-    assert told == []
+    assert len(told) == 1
+
+
+@pytest.mark.parametrize("name", ["~/.ssh/id_rsa", "~/code/.env", "user:keys.env"])
+def test_what_is_hidden_at_home_is_not_brought_along(
+    project: Project, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path / "person"))
+    for path in ("person/.ssh/id_rsa", "person/code/.env", "own/keys.env"):
+        (tmp_path / path).parent.mkdir(exist_ok=True, parents=True)
+        (tmp_path / path).write_text("Secret.")
+
+    text, told = attached(f"See @{name} now.")
+
+    assert "Secret." not in text
+    assert told == [
+        f"@{name} was not added to the prompt: "
+        "it may hold secrets; copy it into the project if you mean it."
+    ]
 
 
 def test_the_plan_knows_the_folders_of_its_bundles(project: Project) -> None:
@@ -118,7 +136,7 @@ def test_all_together_has_a_limit(project: Project) -> None:
     text, told = attached("@0.md @1.md @2.md @3.md")
 
     assert len(text) < 1_000_000
-    assert [each.partition(" ")[0] for each in told] == ["@2.md", "@3.md"]
+    assert [each.partition(" ")[0] for each in told] == ["@2.md", "@3.md", "With"]
 
 
 def test_mentions_in_a_mentioned_file_bring_nothing(project: Project) -> None:
