@@ -24,6 +24,7 @@ class BrokenDisk(Disk):
 
     def __init__(self) -> None:
         self.failing: set[str] = set()
+        self.appended = 0
 
     def _fail(self, what: str) -> None:
         if what in self.failing:
@@ -33,6 +34,7 @@ class BrokenDisk(Disk):
         if "append" in self.failing:
             super().append(handle, content[: len(content) // 2])
         self._fail("append")
+        self.appended += 1
         super().append(handle, content)
 
     def sync(self, handle: int) -> None:
@@ -112,6 +114,39 @@ async def test_an_append_that_cannot_be_taken_back_is_unknown_until_one_reads(
     assert [each.key for each in await store.read("s")] == ["a"]
     disk.failing = set()
     assert await store.append("s", records(0, 1, "a"), 0, "a") == 1
+
+
+async def test_what_could_not_be_synced_is_written_anew_and_not_taken_for_safe(
+    tmp_path: Path,
+) -> None:
+    disk = BrokenDisk()
+    store = FileStore(tmp_path, disk=disk)
+    await store.append("s", records(0, 1, "a"), 0, "a")
+    disk.failing = {"sync", "truncate"}
+    with pytest.raises(Unknown):
+        await store.append("s", records(1, 1, "b"), 1, "b")
+
+    disk.failing = {"truncate"}
+    with pytest.raises(Unavailable):
+        await store.append("s", records(1, 1, "b"), 1, "b")
+
+    disk.failing, disk.appended = set(), 0
+    assert await store.append("s", records(1, 1, "b"), 1, "b") == 2
+    assert disk.appended == 1
+    assert len(await store.read("s")) == 2
+
+
+async def test_what_another_has_gone_on_from_is_not_cut_off(tmp_path: Path) -> None:
+    disk = BrokenDisk()
+    store = FileStore(tmp_path, disk=disk)
+    disk.failing = {"sync", "truncate"}
+    with pytest.raises(Unknown):
+        await store.append("s", records(0, 1, "a"), 0, "a")
+    await FileStore(tmp_path).append("s", records(1, 1, "b"), 1, "b")
+    disk.failing = set()
+
+    assert await store.append("s", records(0, 1, "a"), 0, "a") == 2
+    assert [each.key for each in await store.read("s")] == ["a", "b"]
 
 
 @pytest.mark.parametrize("torn", [1, 10, 40, -1])

@@ -15,7 +15,7 @@ from amplifier.sessions.disk import Disk
 from amplifier.sessions.files import FileStore
 from amplifier.sessions.loading import load, load_records
 from amplifier.sessions.memory import MemoryStore
-from amplifier.sessions.store import Fenced, Held, Unavailable
+from amplifier.sessions.store import Fenced, Held, Unavailable, Unknown
 from amplifier.sessions.verifying import verify
 
 
@@ -180,6 +180,45 @@ async def test_a_writer_that_was_overtaken_can_start_nothing(tmp_path: Path) -> 
         await run(FileStore(tmp_path), "Go.", *script, tools=[Overtaken("overtaken"), tool])
 
     assert tool.runs == []
+
+
+async def test_a_session_that_was_overtaken_before_it_began_is_unwound(tmp_path: Path) -> None:
+    await run(FileStore(tmp_path), "Hello.")
+    state = await load(FileStore(tmp_path), SESSION)
+    await run_on(tmp_path, state)
+    session = session_of(FileStore(tmp_path), plan(), state)
+
+    with pytest.raises(Fenced):
+        await session.initialize()
+
+    assert not session.initialized
+    assert not session.coordinator.get("providers")
+    await FileStore(tmp_path).claim(SESSION, {})
+
+
+async def run_on(folder: Path, state: Any) -> None:
+    async with session_of(FileStore(folder), plan(), state) as session:
+        await session.execute("And on.")
+
+
+async def test_an_append_of_unknown_outcome_is_made_once_more() -> None:
+    class Doubtful(MemoryStore):
+        doubts = 2
+
+        def append_now(self, *args: Any) -> int:
+            end = super().append_now(*args)
+            self.doubts -= 1
+            if self.doubts >= 0:
+                raise Unknown("The answer was lost.")
+            return end
+
+    store, tool = Doubtful(), Counter()
+
+    assert await run(store, "Go.", calls("count"), {"text": "Done."}, tools=[tool]) == "Done."
+
+    records = await store.read(SESSION)
+    assert [each.seq for each in records] == list(range(len(records)))
+    assert len(tool.runs) == 1
 
 
 async def test_a_second_process_is_told_who_holds_the_session(tmp_path: Path) -> None:

@@ -255,6 +255,8 @@ class _Log:
         self._end = 0
         """Where the whole records end."""
         self._size = -1
+        self._doubtful_end: int | None = None
+        """Where a write ended that failed, and could not be taken back."""
         self._next_seq = 0
         self._lock = threading.Lock()
 
@@ -293,11 +295,24 @@ class _Log:
             status = os.fstat(handle)
             if status.st_nlink == 0:
                 raise Fenced(f"Session {self._folder.name!r} was deleted.")
+            if self._doubtful_end is not None:
+                status = self._without_doubtful(handle, status)
             if status.st_size != self._size:
                 self._next_seq, self._end = find_end(handle, status.st_size)
                 self._size = status.st_size
         except (OSError, BadRecord) as error:
             raise _unreadable(self._path, error) from error
+
+    def _without_doubtful(self, handle: int, status: os.stat_result) -> os.stat_result:
+        """Cut off what may be in memory only, unless somebody else has gone on from there.
+
+        After a failed sync the system takes it for written, and no later sync would write it.
+        """
+        assert self._doubtful_end is not None
+        if status.st_size <= self._doubtful_end:
+            self._disk.truncate(handle, self._end)
+        self._doubtful_end = None
+        return os.fstat(handle)
 
     def _refuse_unless_done(self, handle: int, end: int, key: str) -> None:
         if self._next_seq >= end:
@@ -318,15 +333,16 @@ class _Log:
             if self._is_durable:
                 self._disk.sync(handle)
         except OSError as error:
-            self._take_back(handle, error)
+            self._take_back(handle, self._end + len(content), error)
         self._end = self._size = self._end + len(content)
 
-    def _take_back(self, handle: int, error: OSError) -> None:
+    def _take_back(self, handle: int, end: int, error: OSError) -> None:
         """See to it that nothing of a failed append is ever found."""
         self._size = -1
         try:
             self._disk.truncate(handle, self._end)
         except OSError:
+            self._doubtful_end = end
             raise Unknown(f"{self._path} may have got what could not be saved: {error}") from error
         raise _unwritable(self._path, error) from error
 

@@ -179,9 +179,8 @@ class Journal:
         try:
             await self.store.append(self.session_id, records, first, key)
         except Unknown:
-            found = await self.store.read(self.session_id, first)
-            if not any(each.key == key for each in found):
-                await self.store.append(self.session_id, records, first, key)
+            # If it is there, it is known by its key. To have read it is not to have it safe.
+            await self.store.append(self.session_id, records, first, key)
 
     def _records(self, first: int, pending: list[_Noted]) -> tuple[list[Record], int, str]:
         """What is pending, as an append: records, where they go, and what it is known by."""

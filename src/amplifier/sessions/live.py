@@ -93,7 +93,7 @@ class RecordedSession(AmplifierSession):
         except BaseException:
             await journal.close()
             if self.initialized:
-                await super().cleanup()
+                await self.cleanup()
             raise
 
     async def _opened(self, recording: Recording) -> Journal:

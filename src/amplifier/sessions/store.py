@@ -31,7 +31,7 @@ class Unavailable(StoreError):
 
 
 class Unknown(StoreError):
-    """It may have been written or not: read, and see whether the key is there."""
+    """It may have been written or not: the same append again tells, or a look for its key."""
 
 
 class Held(StoreError):
