@@ -12,6 +12,7 @@ from helpers_beginnings import CACHE, beginning
 from amplifier.cli import main
 from amplifier.cli.module import KINDS
 from amplifier.cli.templates import LANGUAGES
+from amplifier.sources.trees import tree_hash
 
 EVERY = [
     (kind, transport, language)
@@ -170,6 +171,17 @@ def test_what_building_leaves_behind_is_no_source(amplifier: Amplifier) -> None:
     amplifier("validate", folder.name)
 
     assert Path("log").read_text().count("once more") == 1
+
+
+def test_what_building_leaves_behind_is_not_pinned_down(amplifier: Amplifier) -> None:
+    amplifier("new", "tool", "demo", "--transport", "rust", "--language", "typescript")
+    (folder,) = Path.cwd().iterdir()
+    before = tree_hash(folder)
+    for place in ("node_modules", ".build"):
+        (folder / place).mkdir()
+        (folder / place / "link").symlink_to(folder)
+
+    assert tree_hash(folder) == before
 
 
 # -- serving --------------------------------------------------------------------------

@@ -78,7 +78,11 @@ def test_examples_in_a_language_obey_orders_alike() -> None:
     assert (provider / "orders.go").read_bytes() == (orchestrator / "orders.go").read_bytes()
 
 
-def test_beginnings_of_components_hold_the_contract() -> None:
-    held = (TEMPLATES / "wit" / "all" / "amplifier-modules.wit").read_bytes()
+@pytest.mark.parametrize(
+    ("place", "contract"),
+    [("wit/all", "amplifier-modules.wit"), ("rust/all/kit", "amplifier_module.proto")],
+)
+def test_beginnings_hold_the_contract(place: str, contract: str) -> None:
+    held = (TEMPLATES / place / contract).read_bytes()
 
-    assert held == (REPO / "spec" / "amplifier-modules.wit").read_bytes()
+    assert held == (REPO / "spec" / contract).read_bytes()

@@ -223,7 +223,7 @@ def new(kind: str, name: str, transport: str, language: str | None) -> None:
     --transport  --language
     python       python                     in the process of the session
     grpc         python, go, typescript     a server that sessions connect to
-    rust         go, typescript, python     a program that sessions start
+    rust         rust, go, typescript, python  a program that sessions start
     wasm         rust                       a component in a sandbox
     """
     from amplifier.cli.building import needed_tools

@@ -18,7 +18,12 @@ PREFIXES = {"orchestrator": "loop", "hook": "hooks"}
 LANGUAGES: dict[str, dict[str, tuple[str, ...]]] = {
     "python": {"python": ("python",)},
     "grpc": {"python": ("python", "served"), "go": ("go",), "typescript": ("typescript",)},
-    "rust": {"go": ("go",), "typescript": ("typescript",), "python": ("python", "served")},
+    "rust": {
+        "rust": ("rust",),
+        "go": ("go",),
+        "typescript": ("typescript",),
+        "python": ("python", "served"),
+    },
     "wasm": {"rust": ("wasm-rust", "wit")},
 }
 """For each transport its languages, the usual one first, and what they are written from."""
@@ -103,8 +108,16 @@ def _copy(source: Path, target: Path, names: dict[str, str]) -> None:
         written.parent.mkdir(parents=True, exist_ok=True)
         text = _filled(file.read_text(encoding="utf-8"), names)
         written.write_text(text, encoding="utf-8")
+        if written.name == "Cargo.lock":
+            written.write_text(_in_order(text), encoding="utf-8")
         if text.startswith("#!"):
             written.chmod(0o755)
+
+
+def _in_order(lock: str) -> str:
+    """Cargo takes a lock file as it is only if its packages are sorted by name."""
+    head, *packages = lock.rstrip("\n").split("\n\n[[package]]\n")
+    return "\n\n[[package]]\n".join([head, *sorted(packages)]) + "\n"
 
 
 def _filled(text: str, names: dict[str, str]) -> str:
