@@ -21,6 +21,7 @@ from .mentions import mentions
 LARGEST_FILE = 500_000
 MOST_CHARACTERS = 1_000_000
 MOST_NAMES = 500
+LONGEST_NAME = 200
 #: Of a home, and not to be brought along by a text that was pasted without much of a look.
 HIDDEN = re.compile(r"/\.[^./]|keys\.env$")
 
@@ -46,8 +47,9 @@ def with_files(
                 left += len(content)
                 raise NotAttached("together with the others it is too much")
             contents.setdefault(content, []).append(f"@{name}")
-        except NotAttached as error:
-            tell(f"@{name} was not added to the prompt: {error}.")
+        except (NotAttached, OSError) as error:
+            reason = error.strerror if isinstance(error, OSError) else error
+            tell(f"@{name[:LONGEST_NAME]} was not added to the prompt: {reason}.")
     if not contents:
         return text
     tell(f"With the prompt go {', '.join(each for names in contents.values() for each in names)}.")
@@ -87,8 +89,6 @@ def _content(path: Path) -> str:
         if path.is_dir():
             return _listing(path)
         text = decoded(read_file(path, LARGEST_FILE) or b"", str(path)).strip()
-    except OSError as error:
-        raise NotAttached(str(error.strerror)) from error
     except ConfigError as error:
         said = str(error).partition(": ")[2] or str(error)
         raise NotAttached(said.split(". ")[0].rstrip(".")) from error

@@ -193,10 +193,14 @@ def _hook_files(mounts: dict[str, Any], root: Path) -> dict[str, list[str]]:
 
 def _scripts(data: bytes, root: Path) -> Iterator[Path]:
     """The programs of the project that a text names."""
+    from contextlib import suppress
+
     for word in dict.fromkeys(_WORD.findall(data)):
         path = root / word.decode().removeprefix("/")
-        if path.is_file() and (path.suffix in SCRIPTS or os.access(path, os.X_OK)):
-            yield path
+        # A word may be longer than any name of a file.
+        with suppress(OSError):
+            if path.is_file() and (path.suffix in SCRIPTS or os.access(path, os.X_OK)):
+                yield path
 
 
 # -- trust ----------------------------------------------------------------------------

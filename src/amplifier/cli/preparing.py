@@ -59,7 +59,7 @@ def prepared(options: dict[str, Any], found: tuple[FileStore, str] | None = None
         if recording is not None and recording.session_id is not None:
             own = recording.store.folder_of(recording.session_id)
         plan = plan_to_run(options["bundle"], provider, model, own)
-    except (PlanError, ConfigError, Untrusted, StoreError) as error:
+    except (PlanError, ConfigError, Untrusted, StoreError, OSError) as error:
         raise NotPrepared(str(error)) from error
     budget = budget_of(options, plan, recording)
     return Prepared(plan, recording, budget, options["allow_partial"])

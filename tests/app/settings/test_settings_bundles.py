@@ -198,6 +198,13 @@ def test_run_uses_the_bundle_and_its_instruction(app: App) -> None:
     assert ended.out.startswith("Answer briefly and correctly.")
 
 
+def test_run_says_what_is_wrong_with_an_endless_name(app: App) -> None:
+    ended = app.run("run", "-B", "./" + "x" * 5000, "-p", "mock", "Hello")
+
+    assert (ended.code, ended.err.count("\n")) == (1, 1)
+    assert "Traceback" not in ended.err
+
+
 def test_run_names_a_bundle_that_does_not_exist(app: App) -> None:
     ended = app.run("run", "-B", "minimul", "-p", "mock", "Hello")
 

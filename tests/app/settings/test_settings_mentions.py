@@ -108,6 +108,7 @@ def test_a_folder_brings_the_names_in_it(project: Project) -> None:
         ("zeros.bin", "it is not text"),
         ("empty.md", "it is empty"),
         ("pipe.md", "This is no file"),
+        ("y" * 300 + ".md", "File name too long"),
     ],
 )
 def test_what_cannot_be_added_is_said_and_the_prompt_stays(
@@ -125,7 +126,7 @@ def test_what_cannot_be_added_is_said_and_the_prompt_stays(
 
     assert text == f"See @{name} now."
     assert len(told) == 1
-    assert told[0].startswith(f"@{name} was not added to the prompt: ")
+    assert told[0].startswith(f"@{name[:200]} was not added to the prompt: ")
     assert why.lower() in told[0].lower()
 
 

@@ -97,6 +97,13 @@ def test_a_script_that_a_trusted_hook_names_is_trusted_as_it_is(
     assert (before, hooks_config(project)) == (None, {"enabled": False})
 
 
+def test_a_hook_file_of_long_words_is_looked_through(project: Project) -> None:
+    project.write(".amplifier/hooks/check.json", HOOK.replace("evil", "x" * 5000))
+    project.trust()
+
+    assert hooks_config(project) is None
+
+
 def test_a_hook_that_is_trusted_in_one_project_is_not_in_another(
     project: Project, monkeypatch: pytest.MonkeyPatch
 ) -> None:
