@@ -127,6 +127,33 @@ async def test_an_answer_that_is_none_is_a_failure(tmp_path: Path, answer: Any, 
         await cleanup()
 
 
+class Noise(grpc.aio.ServerInterceptor):
+    """Answers every `Execute` with bytes that are no message."""
+
+    async def intercept_service(self, continuation: Any, details: Any) -> Any:
+        async def answer(request: bytes, context: Any) -> bytes:
+            return b"\xff\xfe\xfd"
+
+        if details.method.endswith("/Execute"):
+            return grpc.unary_unary_rpc_method_handler(answer)
+        return await continuation(details)
+
+
+async def test_bytes_that_are_no_message_are_a_failure(tmp_path: Path) -> None:
+    server = grpc.aio.server(interceptors=[Noise()])
+    rpc.add_ToolServiceServicer_to_server(Tool(), server)
+    port = server.add_insecure_port("127.0.0.1:0")
+    await server.start()
+    tool, cleanup = await mounted(tmp_path, port)
+
+    result = await tool.execute({})
+
+    assert not result.success
+    assert "answered Execute() with bytes that are no message" in result.output
+    await cleanup()
+    await server.stop(None)
+
+
 async def test_a_dead_endpoint_says_so(tmp_path: Path) -> None:
     port = free_port()
 

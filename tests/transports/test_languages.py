@@ -1,7 +1,7 @@
 """A session whose loop and provider are in Go, and whose memory is in TypeScript."""
 
 import asyncio
-import os
+import shutil
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -50,7 +50,7 @@ def play(tmp_path: Path) -> Play:
 def _sidecar(folder: Path, example: str) -> Path:
     program = built(example) / "serve"
     folder.mkdir()
-    os.link(program, folder / "serve")
+    shutil.copy(program, folder / "serve")
     text = '[module]\ntransport = "rust"\ncrate = "serve"\n[sidecar]\nstart_timeout = 60\n'
     (folder / "amplifier.toml").write_text(text)
     return folder

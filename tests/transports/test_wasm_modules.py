@@ -223,6 +223,8 @@ async def test_a_hook_stops_a_tool_of_an_orchestrator_in_a_component(tmp_path: P
         ("add-message 3", "add-message: bad request"),
         ('get-capability {"name": "nope"}', "get-capability: not found: nope"),
         ('get-capability {"name": "colour"}', '"blue"'),
+        ('get-capability {"name": "amplifier.tools"}', '[{"name": "echo-tool", "description"'),
+        ('get-capability {"name": "amplifier.providers"}', '[{"name": "echo-provider", "info"'),
         ('register-capability {"name": "colour", "value": "red"}', "null"),
     ],
 )
