@@ -320,6 +320,21 @@ def test_a_session_of_the_public_layout_is_taken_over(amplifier: Commands, tmp_p
     assert amplifier("session", "import", str(tmp_path)).exit_code == 1
 
 
+@pytest.mark.parametrize("taken", ["old-1", "..", ""])
+def test_a_session_whose_id_cannot_be_had_is_taken_over_under_another(
+    amplifier: Commands, tmp_path: Path, taken: str
+) -> None:
+    (tmp_path / "transcript.jsonl").write_text('{"role": "user", "content": "List."}')
+    (tmp_path / "metadata.json").write_text(json.dumps({"session_id": taken}))
+    first = amplifier.document("session", "import", str(tmp_path))["session_id"]
+    assert amplifier("session", "delete", "-f", first).exit_code == 0
+
+    again = amplifier.document("session", "import", str(tmp_path))["session_id"]
+
+    assert again not in (first, taken)
+    assert amplifier.document("session", "show", again)["turns"] == 1
+
+
 def test_a_thousand_sessions_are_searched_within_a_second(amplifier: Commands) -> None:
     folder = sessions_folder(amplifier.folder)
     for number in range(1_000):

