@@ -83,6 +83,17 @@ def test_values_are_completed(app: App, words: tuple[str, ...], expected: list[s
     assert offered(app, *words) == expected
 
 
+@pytest.mark.parametrize("name", ["two words", "$(touch made)", "red\x1b[31m", "a;b"])
+def test_a_name_that_a_shell_would_take_for_something_else_is_not_offered(
+    app: App, name: str
+) -> None:
+    ended = app.run("run", "-p", "mock", "--output-format", "json", "Hi")
+    session_id = ended.document["session_id"]
+    app.run("session", "rename", session_id, name)
+
+    assert offered(app, "resume", "") == [session_id[:8]]
+
+
 def test_what_cannot_be_read_offers_nothing_and_says_nothing(app: App) -> None:
     (app.home / "settings.yaml").write_text("bundle: [")
 

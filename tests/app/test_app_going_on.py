@@ -89,14 +89,14 @@ def test_a_choice_shows_name_prompt_and_cost_and_no_codes_for_the_terminal() -> 
     assert "[n] Be ?[31mred  $1.50" in shown
 
 
-@pytest.fixture
-def terminal(app: App) -> Iterator[Terminal]:
+@pytest.fixture(params=[24])
+def terminal(app: App, request: pytest.FixtureRequest) -> Iterator[Terminal]:
     """In which `amplifier resume` was called, in a project with two sessions."""
     for prompt in ("The older one", "The newer one"):
         assert app.run("run", "-p", "mock", prompt).code == 0
     environment = {key: app.env[key] for key in ("AMPLIFIER_HOME", "PYTHONPATH")}
     command = [sys.executable, "-m", "amplifier.cli", "resume"]
-    opened = Terminal(command, app.work, environment=environment)
+    opened = Terminal(command, app.work, environment=environment, rows=request.param)
     yield opened
     opened.close()
 
@@ -122,3 +122,12 @@ def test_escape_leaves_without_choosing(terminal: Terminal) -> None:
     terminal.press("Escape")
 
     assert "Which session?" not in terminal.wait_for("ended with")
+
+
+@needs_tmux
+@pytest.mark.slow
+@pytest.mark.parametrize("terminal", [2], indirect=True)
+def test_a_list_that_is_longer_than_the_window_scrolls_to_the_choice(terminal: Terminal) -> None:
+    terminal.wait_for(">  1")
+    terminal.press("Down")
+    terminal.wait_for(">  2", "The older one")

@@ -27,12 +27,21 @@ def _offering(find: Callable[[click.Context], Found]) -> Complete:
             # A traceback in the middle of a line that is being typed helps nobody.
             return []
         return [
-            CompletionItem(value, help=about)
+            CompletionItem(value, help=_plain(about))
             for value, about in found
-            if value.startswith(incomplete) and not any(each.isspace() for each in value)
+            if value.startswith(incomplete) and _is_a_word(value)
         ]
 
     return complete
+
+
+def _is_a_word(value: str) -> bool:
+    """Whether a shell would take it as it is, and a terminal show nothing else."""
+    return value.isprintable() and not set(value) & set(" '\"\\$`!*?[](){}<>|&;#~,")
+
+
+def _plain(about: str) -> str:
+    return "".join(each if each.isprintable() else "?" for each in " ".join(about.split()))
 
 
 @_offering

@@ -56,6 +56,8 @@ def key_for(entry: dict[str, Any], *, anew: bool = False) -> Key | None:
     if not has_terminal():
         raise Failure(f"There is no key for {entry['module']!r}. Set {' or '.join(secrets)}.")
     value = click.prompt(f"Your key ({secrets[0]})", hide_input=True, err=True).strip()
+    if not value or not value.isprintable():
+        raise Failure("That is no key: it is empty, or has characters that no key has.")
     os.environ[secrets[0]] = value
     return Key(secrets[0], value)
 

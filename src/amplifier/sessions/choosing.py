@@ -43,15 +43,16 @@ class Choice:
 def choose(lines: list[Line]) -> str | None:
     """The id of the session that the person chose; None if they left."""
     from prompt_toolkit.application import Application
-    from prompt_toolkit.layout import Layout, Window
+    from prompt_toolkit.data_structures import Point
+    from prompt_toolkit.layout import Dimension, Layout, Window
     from prompt_toolkit.layout.controls import FormattedTextControl
 
     choice = Choice(lines)
-    window = Window(
-        FormattedTextControl(choice.shown, show_cursor=False),
-        height=len(lines) + 2,
-        wrap_lines=False,
+    # In a low window it scrolls to the line that is chosen.
+    control = FormattedTextControl(
+        choice.shown, show_cursor=False, get_cursor_position=lambda: Point(0, choice.at + 1)
     )
+    window = Window(control, height=Dimension(preferred=len(lines) + 2), wrap_lines=False)
     application: Application[str | None] = Application(
         layout=Layout(window), key_bindings=_keys(choice), erase_when_done=True
     )
