@@ -6,8 +6,8 @@ import asyncio
 import os
 import signal
 import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import TYPE_CHECKING, Any
 
 from amplifier_core import CancellationToken
@@ -30,12 +30,15 @@ class Interrupts:
         """The session's token; without one there is no step to wait for."""
         self.person: PersonAtTerminal | None = None
         """Who may be looking at a question."""
+        self.aside: Callable[[], AbstractContextManager[None]] = nullcontext
+        """Makes room for a line on the screen."""
 
     def interrupt(self) -> None:
         if self.person is not None:
             self._task.get_loop().call_soon_threadsafe(self.person.give_up)
         if self.cancellation is not None and self.cancellation.request_graceful():
-            note("Stopping after this step. Press Ctrl-C again to stop now.")
+            with self.aside():
+                note("Stopping after this step. Press Ctrl-C again to stop now.")
             return
         if self.cancellation is not None:
             self.cancellation.request_immediate()

@@ -67,7 +67,7 @@ async def _answer(ready: Prepared, prompt: str, view: View) -> str:
     with watched_interrupts() as interrupts:
         person = person_at_terminal(view.aside)
         approvals = person.approvals() if person is not None else None
-        interrupts.person = person
+        interrupts.person, interrupts.aside = person, view.aside
         async with open_session(plan, recording, budget, approvals, allow_partial) as session:
             view.attach(session)
             if approvals is not None:

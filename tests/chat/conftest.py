@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from helpers_tmux import Chatting, Terminal, chat_command
+from helpers_tmux import Chatting, Terminal, plan_command
 
 
 @pytest.fixture
@@ -21,6 +21,7 @@ def chatting(tmp_path: Path) -> Iterator[Chatting]:
         child_script: tuple[dict[str, Any], ...] = (),
         allow: tuple[dict[str, str], ...] = (),
         ready: tuple[str, ...] = ("\n>", "\nmock-model"),
+        program: str = "chat_with_plan.py",
         **options: Any,
     ) -> Terminal:
         guard = {"audit": {"enabled": False}, "allow": list(allow)}
@@ -41,7 +42,7 @@ def chatting(tmp_path: Path) -> Iterator[Chatting]:
         }
         file = tmp_path / "plan.json"
         file.write_text(json.dumps(plan))
-        terminal = Terminal(chat_command(file), tmp_path, **options)
+        terminal = Terminal(plan_command(program, file), tmp_path, **options)
         opened.append(terminal)
         terminal.wait_for(*ready)
         return terminal

@@ -32,20 +32,23 @@ class Terminal:
         columns: int = 80,
         rows: int = 24,
         environment: dict[str, str] | None = None,
+        redirected: str | None = None,
     ) -> None:
         self._name = f"test-{uuid.uuid4().hex[:12]}"
         self._folder = folder
         own = [f"{name}={value}" for name, value in (environment or {}).items()]
         # Not by tmux, which has a word of its own to say about TERM.
         line = shlex.join(["env", *own, *command])
+        line += f" > {shlex.quote(redirected)}" if redirected else ""
         # The shell stays after the program, so that its last words can be read.
-        script = f'{line}; echo; echo "ended with $?"; read -r _'
+        script = f'trap : INT; {line}; code=$?; echo; echo "ended with $code"; read -r _'
         variables = {"HOME": str(folder), "PYTHONDONTWRITEBYTECODE": "1"}
         settings = [word for name, value in variables.items() for word in ("-e", f"{name}={value}")]
         self._tmux(
             "-f", "/dev/null", "new-session", "-d", "-x", str(columns), "-y", str(rows),
             "-c", str(folder), *settings, f"sh -c {shlex.quote(script)}",
         )  # fmt: skip
+        self._socket = self.fact("socket_path")
 
     def _tmux(self, *arguments: str) -> str:
         done = subprocess.run(
@@ -101,16 +104,15 @@ class Terminal:
         return self._tmux("display-message", "-p", f"#{{{name}}}").strip()
 
     def close(self) -> None:
-        socket = self.fact("socket_path")
         subprocess.run(
             ["tmux", "-L", self._name, "kill-server"], capture_output=True, timeout=SECONDS
         )
-        Path(socket).unlink(missing_ok=True)
+        Path(self._socket).unlink(missing_ok=True)
 
 
 Chatting = Callable[..., Terminal]
 
 
-def chat_command(plan_file: Path) -> list[str]:
-    """A program that chats with a session made from the mount plan in a file."""
-    return [sys.executable, str(Path(__file__).with_name("chat_with_plan.py")), str(plan_file)]
+def plan_command(program: str, plan_file: Path) -> list[str]:
+    """A program of this folder that makes a session from the mount plan in a file."""
+    return [sys.executable, str(Path(__file__).with_name(program)), str(plan_file)]

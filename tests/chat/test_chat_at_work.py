@@ -3,6 +3,7 @@
 import re
 import time
 from collections import Counter
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,10 @@ pytestmark = [needs_tmux, pytest.mark.slow]
 SLOW_ANSWER = {"stream": [f"word{n} " for n in range(80)], "chunk_delay": 0.05}
 WAITING = "while [ ! -e go ]; do sleep 0.05; done; echo finished > done.txt"
 TOOL_THAT_WAITS = {"tool_calls": [{"name": "bash", "arguments": {"command": WAITING}}]}
+
+
+def shows(pattern: str) -> Callable[[str], bool]:
+    return lambda screen: re.search(pattern, screen) is not None
 
 
 def tool_at_work(chatting: Chatting, *then: dict[str, object]) -> Terminal:
@@ -132,7 +137,7 @@ def test_a_tool_output_of_10_megabytes_leaves_the_keyboard_alive(
     for letter in "abcde":
         started = time.monotonic()
         terminal.type(letter)
-        terminal.wait_until(lambda screen, each=letter: bool(re.search(f"> [a-e]*{each}", screen)))
+        terminal.wait_until(shows(f"> [a-e]*{letter}"))
         assert time.monotonic() - started < 5
 
     terminal.wait_for("more lines", "word3 ")
@@ -145,7 +150,7 @@ def test_lines_scroll_by_once_however_the_window_is_resized(chatting: Chatting) 
     terminal.say("Go.")
 
     for number, columns in enumerate((50, 90, 40, 100)):
-        terminal.wait_until(lambda screen, each=number: f"p{8 * each + 4}w" in screen)
+        terminal.wait_until(shows(f"p{8 * number + 4}w"))
         terminal.resize(columns, 24)
     terminal.wait_until(lambda screen: "p39w11" in screen and "waiting" not in screen)
 

@@ -1,6 +1,7 @@
 """What can be said to the chat itself, and what its keys do."""
 
 import json
+import signal
 from pathlib import Path
 from typing import Any
 
@@ -166,6 +167,27 @@ async def test_ctrl_c_clears_the_line_and_ends_nothing(tmp_path: Path) -> None:
         messages = await talk.chat.messages()
 
     assert messages[0]["content"] == "Hi"
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+async def test_a_signal_to_end_closes_the_session(tmp_path: Path, number: signal.Signals) -> None:
+    slow = {"stream": ["word "] * 1000, "chunk_delay": 0.05}
+    async with talking(plan(slow), tmp_path) as talk:
+        await talk.say("Hi", "word ")
+        assert signal.getsignal(number) not in (signal.SIG_DFL, None)
+
+        signal.raise_signal(number)
+
+        assert await talk.left() is None
+
+
+async def test_a_signal_to_interrupt_is_like_ctrl_c(tmp_path: Path) -> None:
+    slow = {"stream": ["word "] * 1000, "chunk_delay": 0.05}
+    async with talking(plan(slow, HELLO), tmp_path) as talk:
+        await talk.say("Hi", "word ")
+        for said in ("Stopping after this step.", "Stopped at once."):
+            signal.raise_signal(signal.SIGINT)
+            await talk.wait_for(said)
 
 
 async def test_a_failing_command_is_one_line(tmp_path: Path) -> None:

@@ -229,22 +229,6 @@ def test_a_failing_model_is_one_line_and_the_chat_goes_on(chatting: Chatting) ->
     terminal.wait_for("Better now.")
 
 
-def test_a_huge_tool_output_is_cut_and_the_prompt_stays_alive(
-    chatting: Chatting, tmp_path: Path
-) -> None:
-    (tmp_path / "big.txt").write_text("line of text\n" * 800_000)
-    call = {"name": "bash", "arguments": {"command": "cat big.txt"}}
-    terminal = chatting({"tool_calls": [call]}, {"text": "Big."}, tools=("tool-bash",))
-
-    terminal.say("Show it.")
-    terminal.wait_for("[y] yes, once")
-    terminal.press("y")
-
-    terminal.wait_for("more lines", "Big.")
-    terminal.say("/status")
-    terminal.wait_for("messages")
-
-
 def test_in_a_narrow_window_questions_and_help_are_whole(chatting: Chatting) -> None:
     call = {"name": "bash", "arguments": {"command": "touch one-file another-file third-file"}}
     terminal = chatting({"tool_calls": [call]}, {"text": "Fine."}, tools=("tool-bash",), columns=40)

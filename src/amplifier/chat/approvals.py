@@ -173,11 +173,15 @@ def _values(details: dict[str, Any]) -> list[RenderableType]:
     """The input of a call. A command is shown whole: what is left out could be anything."""
     shown: list[RenderableType] = []
     for key, value in details.items():
-        text = exact(str(value))
-        lines = text.split("\n")
-        if key != "command" and len(lines) > LONGEST_VALUE_LINES:
-            hidden = len(lines) - LONGEST_VALUE_LINES
-            lines = [*lines[:LONGEST_VALUE_LINES], f"… {hidden:,} more lines"]
+        whole = str(value)
+        lines = exact(whole[:LONGEST_COMMAND]).split("\n")
+        if key != "command":
+            lines = lines[:LONGEST_VALUE_LINES]
+        hidden = whole.count("\n") + 1 - len(lines)
+        if hidden > 0:
+            lines.append(f"… {hidden:,} more lines")
+        elif len(whole) > LONGEST_COMMAND:
+            lines.append(f"… {len(whole) - LONGEST_COMMAND:,} more characters")
         name = "" if key == "command" else f"{exact(str(key))}: "
         style = "bold" if key == "command" else ""
         shown.append(Text.assemble((name, "dim"), ("\n".join(lines), style), overflow="fold"))
@@ -189,16 +193,23 @@ def _changes(details: dict[str, Any], folder: Path) -> list[RenderableType] | No
     name = details.get("file_path")
     if not isinstance(name, str):
         return None
-    old, new, content = (details.get(key) for key in ("old_string", "new_string", "content"))
+    old, new, content = (_start_of(details.get(key)) for key in _TEXTS)
     before = _text_of(folder / Path(name).expanduser())
-    if isinstance(old, str) and isinstance(new, str):
+    if old is not None and new is not None:
         if before is None or not old or old not in before:
             return difference(old, new, name)
         times = -1 if details.get("replace_all") else 1
         return difference(before, before.replace(old, new, times), name)
-    if isinstance(content, str):
+    if content is not None:
         return difference(before or "", content, name)
     return None
+
+
+_TEXTS = ("old_string", "new_string", "content")
+
+
+def _start_of(value: Any) -> str | None:
+    return value[:LARGEST_FILE] if isinstance(value, str) else None
 
 
 def _text_of(path: Path) -> str | None:

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import signal
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -95,7 +98,7 @@ class Chat:
     async def talk(self) -> Move | None:
         """Go on until the user ends it, or wants to be elsewhere."""
         self._attach()
-        with patch_stdout(raw=True):
+        with patch_stdout(raw=True), self._heeding_signals():
             await self._greet()
             while not self._is_over:
                 await self._read()
@@ -103,13 +106,36 @@ class Chat:
             self._print()
         return self.move
 
+    @contextmanager
+    def _heeding_signals(self) -> Iterator[None]:
+        """Leave a terminal that works, and a turn that is closed, whoever ends the chat."""
+        loop = asyncio.get_running_loop()
+        heeded = {signal.SIGINT: self.interrupt, signal.SIGTERM: self._leave}
+        if hasattr(signal, "SIGHUP"):
+            heeded[signal.SIGHUP] = self._leave
+        # Windows, and threads other than the first, have no such handlers.
+        with suppress(NotImplementedError, RuntimeError, ValueError):
+            for number, react in heeded.items():
+                loop.add_signal_handler(number, react)
+        try:
+            yield
+        finally:
+            with suppress(NotImplementedError, RuntimeError, ValueError):
+                for number in heeded:
+                    loop.remove_signal_handler(number)
+
+    def _leave(self) -> None:
+        self.end()
+        if self._prompt is not None:
+            self._prompt.leave()
+
     async def _read(self) -> None:
         assert self._prompt is not None
         try:
             text = await self._prompt.read()
         except EOFError:
             self._print()
-            if not self.state.is_running:
+            if not self.state.is_running or self._is_over:
                 self.end()
             else:
                 self.show(drawing.note("The agent is at work. Ctrl-C stops it."), "note")

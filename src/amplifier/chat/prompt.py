@@ -118,6 +118,12 @@ class Prompt:
         draft, self._draft = self._draft, ""
         return await self._session.prompt_async(default=draft, handle_sigint=False)
 
+    def leave(self) -> None:
+        """Stop reading, as if there were nothing more to read."""
+        app = self._session.app
+        if app.is_running and not app.is_done:
+            app.exit(exception=EOFError)
+
     def redraw(self) -> None:
         self._session.app.invalidate()
 

@@ -105,8 +105,10 @@ class Questions:
             self._screen.changed()
 
     def _show_keys(self, question: Question) -> None:
-        if self.current is question:
+        """Now they count. Where nothing is drawn over again, they scroll by."""
+        if self.current is question and is_dumb():
             self._screen.show(drawing.note(question.hint()), "answer", apart=False)
+        self._screen.changed()
 
     def deny_all(self, reason: str) -> None:
         for question in self._waiting:
@@ -116,10 +118,8 @@ class Questions:
         self._screen.show(drawing.question_card(question))
         self._state.question = Wait("your answer")
         question.shown = time.monotonic()
-        if is_dumb():
-            # Nothing is drawn over again here, so the keys are shown when they begin to count.
-            loop = asyncio.get_running_loop()
-            loop.call_later(SECONDS_TO_LOOK + 0.05, self._show_keys, question)
+        loop = asyncio.get_running_loop()
+        loop.call_later(SECONDS_TO_LOOK + 0.01, self._show_keys, question)
         self._screen.changed()
 
 
@@ -184,10 +184,6 @@ class Answering:
     def noticed(self) -> None:
         """A key came while no question was open."""
         self._last_key = time.monotonic()
-
-    def asked(self) -> None:
-        """A question has just been shown."""
-        self._later(SECONDS_TO_LOOK, self._changed)
 
     def _later(self, seconds: float, do: Callable[[], None]) -> None:
         # A little more, so that the time has passed for certain when it is looked at.

@@ -80,12 +80,12 @@ class LiveView:
     @contextmanager
     def aside(self) -> Iterator[None]:
         """Leave the screen to somebody else."""
+        was_aside, self._is_aside = self._is_aside, True
         self._clear()
-        self._is_aside = True
         try:
             yield
         finally:
-            self._is_aside = False
+            self._is_aside = was_aside
 
     # -- the screen -------------------------------------------------------------------------
 
@@ -143,6 +143,8 @@ class LiveView:
         if text.strip():
             room = min(MOST_LIVE_LINES, terminal_size().lines - 3)
             lines = wrapped(harmless(text[-room * width :]), width)[-room:] if room > 0 else []
+        if self._session is not None:
+            self._state.is_stopping = self._session.coordinator.cancellation.is_cancelled
         activity = one_line(f"… {self._state.activity()}, Ctrl-C stops it", width)
         return [*lines, f"{DIM}{activity}{PLAIN}" if drawing.wants_colour() else activity]
 

@@ -91,6 +91,11 @@ class TerminalView:
         note(short, dim=True)
 
     def _write(self, text: str) -> None:
+        if self.output.is_seen:
+            # Into a file or a pipe it goes as it is; a terminal would obey it.
+            from amplifier.chat.texts import harmless
+
+            text = harmless(text)
         self.output.write(text)
         self._is_midline = not text.endswith("\n")
 
