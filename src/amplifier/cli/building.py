@@ -33,6 +33,8 @@ def made_ready(folder: Path) -> Iterator[None]:
         yield
         return
     _build_if_needed(folder, manifest)
+    if manifest.transport == "wasm":
+        _compile(_product(folder, manifest))
     with _served(folder, manifest):
         yield
 
@@ -78,6 +80,18 @@ def _build_if_needed(folder: Path, manifest: Any) -> None:
         what = "lacks what it needs" if done.returncode == _NOT_TO_BE_HAD else "failed"
         click.echo((done.stdout + done.stderr).strip()[-3000:], err=True)
         raise Failure(f"{SCRIPT} of {folder.name!r} {what}. Mend what it says above.")
+
+
+def _compile(component: Path | None) -> None:
+    """Do what is kept, and takes longer than looking at a module may: half a minute for Python."""
+    try:
+        from amplifier_core.transports.wasm.engine import compiled
+
+        if component is not None and component.is_file():
+            compiled(component.read_bytes())
+    except Exception:
+        # Looking at it comes next, and says what is wrong.
+        return
 
 
 def _product(folder: Path, manifest: Any) -> Path | None:

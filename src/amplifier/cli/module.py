@@ -224,7 +224,7 @@ def new(kind: str, name: str, transport: str, language: str | None) -> None:
     python       python                     in the process of the session
     grpc         python, go, typescript     a server that sessions connect to
     rust         rust, go, typescript, python  a program that sessions start
-    wasm         rust                       a component in a sandbox
+    wasm         rust, python               a component in a sandbox
     """
     from amplifier.cli.building import needed_tools
     from amplifier.cli.templates import write_module

@@ -24,7 +24,7 @@ LANGUAGES: dict[str, dict[str, tuple[str, ...]]] = {
         "typescript": ("typescript",),
         "python": ("python", "served"),
     },
-    "wasm": {"rust": ("wasm-rust", "wit")},
+    "wasm": {"rust": ("wasm-rust", "wit"), "python": ("wasm-python", "wit")},
 }
 """For each transport its languages, the usual one first, and what they are written from."""
 
