@@ -92,7 +92,15 @@ def clean_exit(runs: int) -> dict[str, float]:
 
 def printed_by(command: list[str], **where: Any) -> tuple[int, str]:
     """Exit status and output of a process; one that printed nothing did not do its work."""
-    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60, **where)
+    done = subprocess.run(
+        command,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+        **where,
+    )
     if not done.stdout:
         *_, last = done.stderr.strip().splitlines() or [f"exit status {done.returncode}"]
         raise RuntimeError(last)

@@ -179,6 +179,7 @@ def _run_in_shell(snippet: Snippet) -> str:
     ended = subprocess.run(
         ["sh", "-eu", "-c", snippet.code],
         env={**os.environ, **plain},
+        stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
