@@ -17,12 +17,18 @@ _SAID_AGAIN = (
 
 class _OneLine(logging.Formatter):
     def format(self, record: logging.LogRecord) -> str:
-        return masked(f"{record.levelname.lower()}: {' '.join(record.getMessage().split())}")
+        line = " ".join(record.getMessage().split())
+        return _readable(masked(f"{record.levelname.lower()}: {line}"))
 
 
 class _Whole(logging.Formatter):
     def format(self, record: logging.LogRecord) -> str:
-        return masked(super().format(record))
+        return _readable(masked(super().format(record)))
+
+
+def _readable(text: str) -> str:
+    """Without codes that would steer a terminal: who writes the log did not write all of it."""
+    return "".join(each if each.isprintable() or each in "\n\t" else "?" for each in text)
 
 
 def log_to_stderr(verbose: bool) -> None:

@@ -190,6 +190,12 @@ async def test_a_signal_to_interrupt_is_like_ctrl_c(tmp_path: Path) -> None:
             await talk.wait_for(said)
 
 
+async def test_what_others_print_cannot_steer_the_terminal(tmp_path: Path) -> None:
+    async with talking(plan(HELLO), tmp_path) as talk:
+        print("look \x1b]0;stolen\x07 here", flush=True)
+        await talk.wait_for("look ?]0;stolen")
+
+
 async def test_a_failing_command_is_one_line(tmp_path: Path) -> None:
     async with talking(plan(HELLO), tmp_path) as talk:
 

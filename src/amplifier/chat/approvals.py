@@ -15,6 +15,8 @@ from amplifier_core.approval import ApprovalTimeoutError
 from rich.console import RenderableType
 from rich.text import Text
 
+from amplifier.grants import UnreadableGrants
+
 from . import drawing
 from .follower import agent_of
 from .questions import Answer, Question, Verdict
@@ -99,7 +101,10 @@ class Approvals:
         )
         verdict, reason = await self.ask(question, request.timeout)
         if verdict == "project" and remembered is not None:
-            remembered.keep(request, elsewhere)
+            try:
+                remembered.keep(request, elsewhere)
+            except (OSError, UnreadableGrants) as error:
+                return ApprovalResponse(approved=False, reason=f"it cannot be noted: {error}")
         return ApprovalResponse(
             approved=verdict != "deny",
             reason=reason or ("a person said no" if verdict == "deny" else "a person said yes"),
@@ -141,11 +146,15 @@ class Approvals:
         except TimeoutError as error:
             raise ApprovalTimeoutError(f"Nobody answered in {timeout:.0f} s.") from error
         chosen = {"once": once, "session": always}.get(verdict)
-        return chosen or _option(options, "deny", "no") or "deny"
+        return chosen or next((each for each in options if _denies(each)), "deny")
 
 
 def _option(options: list[str], *words: str) -> str | None:
     return next((each for word in words for each in options if word in each.lower()), None)
+
+
+def _denies(option: str) -> bool:
+    return option.lower().startswith(("deny", "no"))
 
 
 def _what(request: ApprovalRequest) -> str:

@@ -98,7 +98,8 @@ class Chat:
     async def talk(self) -> Move | None:
         """Go on until the user ends it, or wants to be elsewhere."""
         self._attach()
-        with patch_stdout(raw=True), self._heeding_signals():
+        # What others print goes above the line too, without its codes.
+        with patch_stdout(raw=False), self._heeding_signals():
             await self._greet()
             while not self._is_over:
                 await self._read()

@@ -227,6 +227,7 @@ async def _resume(chat: Chat, rest: str) -> str | None:
 
 async def _model(chat: Chat, rest: str) -> str | None:
     if not rest:
+        chat.show(drawing.note("Asking the providers ..."), "note")
         return await reports.models(chat)
     _recorded(chat)
     chat.move_to("model", rest)

@@ -103,7 +103,8 @@ class Follower:
     # -- tools --------------------------------------------------------------------------
 
     def _tool_starts(self, data: dict[str, Any]) -> None:
-        self._activity.tool_starts(_call_id(data), str(data.get("tool_name")), data["tool_input"])
+        name, given = str(data.get("tool_name")), data.get("tool_input")
+        self._activity.tool_starts(_call_id(data), name, given)
 
     def _tool_ends(self, data: dict[str, Any]) -> None:
         result = data.get("result")
