@@ -161,6 +161,16 @@ def test_a_module_is_built_again_when_its_sources_have_changed(amplifier: Amplif
     assert (built, Path("log").read_text().count("once more")) == (1, 2)
 
 
+def test_a_program_where_cargo_puts_it_is_not_built_again(amplifier: Amplifier) -> None:
+    make = "mkdir -p target/release; touch target/release/side"
+    folder = _buildable(f'cd "$(dirname "$0")"; echo once more >> ../log; {make}')
+
+    for _ in range(2):
+        amplifier("validate", folder.name)
+
+    assert Path("log").read_text().count("once more") == 1
+
+
 def test_what_building_leaves_behind_is_no_source(amplifier: Amplifier) -> None:
     folder = _buildable('cd "$(dirname "$0")"; echo once more >> ../log; touch side')
     amplifier("validate", folder.name)

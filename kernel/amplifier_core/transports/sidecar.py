@@ -70,9 +70,10 @@ def find_program(manifest: Manifest) -> Path:
     found = next((place for place in places if place.is_file()), None)
     if found is None:
         listed = ", ".join(map(str, places))
+        build = "./build.sh" if (folder / "build.sh").is_file() else "cargo build --release"
         raise FileNotFoundError(
             f"The program of crate {crate!r} is at none of {listed}. "
-            f"Build it with `cargo build --release`, or put it there."
+            f"Build it with `{build}`, or put it there."
         )
     if not found.resolve().is_relative_to(folder):
         raise ModuleValidationError(

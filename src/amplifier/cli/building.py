@@ -103,7 +103,12 @@ def _product(folder: Path, manifest: Any) -> Path | None:
         "wasm": module.get("artifact", "module.wasm"),
     }
     name = names.get(manifest.transport)
-    return folder / name if isinstance(name, str) and name else None
+    if not isinstance(name, str) or not name:
+        return None
+    # Where cargo puts programs, and sessions look as well.
+    by_cargo = folder / "target" / "release" / name
+    is_there = manifest.transport == "rust" and by_cargo.is_file()
+    return by_cargo if is_there and not (folder / name).exists() else folder / name
 
 
 def _is_fresh(product: Path, folder: Path) -> bool:
