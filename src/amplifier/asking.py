@@ -63,7 +63,8 @@ class PersonAtTerminal:
                     async with asyncio.timeout(seconds):
                         return await self._answered(question)
                 except TimeoutError:
-                    note("\nNobody answered in time.")
+                    sys.stderr.write("\n")
+                    note("Nobody answered in time.")
                     raise
 
     def give_up(self) -> None:
@@ -97,6 +98,11 @@ class PersonAtTerminal:
         """A key that was pressed for this: nothing was typed before it, and nothing follows."""
         from amplifier.chat.questions import SECONDS_ALONE, SECONDS_TO_LOOK
 
+        if sys.platform == "win32":
+            # There is no waiting for single keys here; a line stands for its first.
+            sys.stderr.write(f"{hint}: ")
+            sys.stderr.flush()
+            return (await self._line()).strip()[:1]
         with self._keys_at_once():
             while True:
                 while await self._read(SECONDS_TO_LOOK):
@@ -106,16 +112,16 @@ class PersonAtTerminal:
                 key = await self._read(None) or ""
                 if len(key) <= 1 and (self._has_given_up or not await self._read(SECONDS_ALONE)):
                     return key
-                note("\nThat came too fast to be an answer. Press one key.")
+                sys.stderr.write("\n")
+                note("That came too fast to be an answer. Press one key.")
 
     async def _line(self) -> str:
-        line = await self._read(None)
-        return line or ""
+        if sys.platform == "win32":
+            return await asyncio.to_thread(sys.stdin.readline)
+        return await self._read(None) or ""
 
     async def _read(self, seconds: float | None) -> str | None:
         """What is typed, as soon as there is something; None if nothing came in time."""
-        if sys.platform == "win32":
-            return await asyncio.to_thread(sys.stdin.readline)
         if self._has_given_up:
             return None
         loop = asyncio.get_running_loop()
@@ -137,22 +143,20 @@ class PersonAtTerminal:
     @contextmanager
     def _keys_at_once(self) -> Iterator[None]:
         """Keys arrive one by one and are not shown; Ctrl-C still interrupts."""
-        if sys.platform == "win32":
-            yield
-            return
-        import termios
-        import tty
+        if sys.platform != "win32":
+            import termios
+            import tty
 
-        before: Any = termios.tcgetattr(self._terminal)
+            before: Any = termios.tcgetattr(self._terminal)
 
-        def restore() -> None:
-            with suppress(termios.error):
-                termios.tcsetattr(self._terminal, termios.TCSADRAIN, before)
+            def restore() -> None:
+                with suppress(termios.error):
+                    termios.tcsetattr(self._terminal, termios.TCSADRAIN, before)
 
-        self._restore = restore
-        try:
-            tty.setcbreak(self._terminal, termios.TCSADRAIN)
-            yield
-        finally:
-            restore()
-            self._restore = lambda: None
+            self._restore = restore
+            try:
+                tty.setcbreak(self._terminal, termios.TCSADRAIN)
+                yield
+            finally:
+                restore()
+                self._restore = lambda: None
