@@ -76,6 +76,7 @@ test: lint ## every check and every test, with the coverage gate
 .PHONY: examples
 examples: .venv/ready ## build the examples in other languages: Rust, Go, TypeScript, components
 	@$(BIN)/python scripts/examples.py
+	@$(BIN)/python tests/app/helpers_beginnings.py
 
 # The tests of the kernel run every line of it; measuring the others, too, would only slow them.
 MEASURED := tests/kernel tests/transports

@@ -197,11 +197,12 @@ def _check_slot(coordinator: Any, entry: Entry, mount: Any) -> None:
 
 def _settle_approval(coordinator: Any, entry: Entry, known: Any, returned: Any) -> None:
     """An approval module sets the approval system, or is one."""
-    if coordinator.approval_system is not known:
-        return
-    if not callable(getattr(returned, "request_approval", None)):
+    from .transports.approvals import asked_either_way
+
+    system = returned if coordinator.approval_system is known else coordinator.approval_system
+    if not callable(getattr(system, "request_approval", None)):
         raise ValueError(f"Module {entry.module!r} offers no request_approval().")
-    coordinator.approval_system = returned
+    coordinator.approval_system = asked_either_way(system)
 
 
 async def _settle_provider(

@@ -1,4 +1,7 @@
-"""Modules that `amplifier module new` writes, built and tested once for each content."""
+"""Modules that `amplifier module new` writes, built and tested once for each content.
+
+`python helpers_beginnings.py` builds and tests them all, so that the tests find them built.
+"""
 
 import fcntl
 import hashlib
@@ -8,13 +11,24 @@ import socket
 import subprocess
 import sys
 import tempfile
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
 from amplifier.cli.building import needed_tools
-from amplifier.cli.templates import write_module
+from amplifier.cli.module import KINDS
+from amplifier.cli.templates import LANGUAGES, write_module
 
+EVERY = [
+    (kind, transport, language)
+    for transport, languages in LANGUAGES.items()
+    for language in languages
+    for kind in KINDS
+    if transport != "python"
+]
+# Python itself is in its components: each takes half a minute to build.
+BUILT = [each for each in EVERY if each[1:] != ("wasm", "python") or each[0] == "tool"]
 CACHE = Path(__file__).resolve().parents[2] / ".cache"
 OWN_TESTS = {
     "go": ["go", "test", "."],
@@ -34,7 +48,7 @@ def beginning(parent: Path, kind: str, transport: str, language: str) -> Path:
     _move_to_free_port(folder)
     if not (folder / "build.sh").exists():
         return folder
-    kept = _kept(folder, kind, language)
+    kept = _kept(folder, kind, transport == "wasm", language)
     for product in ("serve", "module.wasm"):
         if (kept / product).exists() and not (folder / product).exists():
             shutil.copy(kept / product, folder)
@@ -54,22 +68,24 @@ def _move_to_free_port(folder: Path) -> None:
     manifest.write_text("\n".join(lines) + "\n")
 
 
-def _kept(folder: Path, kind: str, language: str) -> Path:
+def _kept(folder: Path, kind: str, is_component: bool, language: str) -> Path:
     """Where the same sources have been built and tested; does both if nobody has."""
     digest = hashlib.sha256()
     # How a program is reached makes no difference to how it is built.
+    made_for = f"{folder.name}-{'component' if is_component else 'program'}-{language}"
     files = [path for path in sorted(folder.rglob("*")) if path.is_file()]
     for path in files:
         if path.name not in ("amplifier.toml", "README.md"):
             digest.update(f"{path.relative_to(folder)}\0".encode() + path.read_bytes())
     home = CACHE / "beginnings"
     home.mkdir(parents=True, exist_ok=True)
-    kept = home / f"{folder.name}-{language}-{digest.hexdigest()[:16]}"
+    kept = home / f"{made_for}-{digest.hexdigest()[:16]}"
     # One at a time: crates share a folder in which all programs have the same name.
     with (home / f"{language}.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         if not kept.exists():
-            for old in home.glob(f"{folder.name}-{language}-*/"):
+            print(f"Building {made_for} ...", flush=True)
+            for old in home.glob(f"{made_for}-*/"):
                 shutil.rmtree(old)
             with tempfile.TemporaryDirectory(dir=home) as draft:
                 made = Path(draft, folder.name)
@@ -98,3 +114,13 @@ def _environment() -> dict[str, str]:
     """Crates share what they are built from; componentize-py is where `make examples` put it."""
     path = f"{CACHE / 'componentize-py' / 'bin'}{os.pathsep}{os.environ['PATH']}"
     return {**os.environ, "PATH": path, "CARGO_TARGET_DIR": str(CACHE / "cargo")}
+
+
+def main() -> None:
+    for kind, transport, language in BUILT:
+        with tempfile.TemporaryDirectory() as parent, suppress(pytest.skip.Exception):
+            beginning(Path(parent), kind, transport, language)
+
+
+if __name__ == "__main__":
+    main()

@@ -7,22 +7,11 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner, Result
-from helpers_beginnings import CACHE, beginning
+from helpers_beginnings import BUILT, CACHE, EVERY, beginning
 
 from amplifier.cli import main
-from amplifier.cli.module import KINDS
-from amplifier.cli.templates import LANGUAGES
 from amplifier.sources.trees import tree_hash
 
-EVERY = [
-    (kind, transport, language)
-    for transport, languages in LANGUAGES.items()
-    for language in languages
-    for kind in KINDS
-    if transport != "python"
-]
-# Python itself is in its components: each takes half a minute to build.
-BUILT = [each for each in EVERY if each[1:] != ("wasm", "python") or each[0] == "tool"]
 Amplifier = Callable[..., Result]
 
 

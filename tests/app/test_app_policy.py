@@ -98,5 +98,5 @@ def test_help_of_policy_needs_neither_the_kernel_nor_the_guard(guarded: App) -> 
     ended = guarded.run("policy", "explain", "--help", PYTHONPROFILEIMPORTTIME="1")
 
     imported = {line.rpartition("|")[2].strip() for line in ended.err.splitlines()}
-    assert "amplifier.cli.policy" in imported
+    assert "amplifier.cli" in imported
     assert imported.isdisjoint({"amplifier_core", "pydantic", "yaml"})

@@ -83,6 +83,8 @@ MISTAKES: list[Mistake] = [
     ("test-a-module", '__ = "tool"', '__ = "tol"'),
     ("test-a-module", "async def mount", f"{RAISING_CLEANUP}\n\nasync def aside"),
     ("test-a-module", "async def mount", "def on_session_ready(): ...\n\n\nasync def mount"),
+    ("approval", "async def request_approval", "def request_approval"),
+    ("approval", "request_approval(self, request: ApprovalRequest)", "request_approval(self)"),
     ("hook", "async def check(self, event: str, data", "async def check(self, data"),
     ("hook", "async def check", "def check"),
     ("hook", "    stop = [", "    stop = [] and ["),

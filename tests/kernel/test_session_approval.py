@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 from amplifier_core import AmplifierSession, HookResult
+from amplifier_core.interfaces import ApprovalRequest, ApprovalResponse
 from helpers_modules import failing, forever, mounts_nothing, plan, session_of
 
 PLAN = plan(session={"approval": {"module": "approval", "config": {"answer": "Allow"}}})
@@ -48,11 +49,29 @@ async def _callable(coordinator: Any, config: dict[str, Any]) -> Approval:
     return CallableApproval(config["answer"])
 
 
+class Judge:
+    """Decides on requests, as approval modules in other languages do."""
+
+    async def request_approval(self, request: ApprovalRequest) -> ApprovalResponse:
+        return ApprovalResponse(approved=request.action == "May I?")
+
+
+async def _judge(coordinator: Any, config: dict[str, Any]) -> None:
+    coordinator.approval_system = Judge()
+
+
+async def _returned_judge(coordinator: Any, config: dict[str, Any]) -> Judge:
+    return Judge()
+
+
 def _session(mount: Any, app_system: Any = None) -> AmplifierSession:
     return session_of(PLAN, {"approval": mount}, approval_system=app_system)
 
 
-@pytest.mark.parametrize("mount", [_returned, _assigned, _both, _callable])
+MOUNTS = [_returned, _assigned, _both, _callable, _judge, _returned_judge]
+
+
+@pytest.mark.parametrize("mount", MOUNTS)
 async def test_the_module_is_the_approval_system_or_sets_it(mount: Any) -> None:
     session = _session(mount, Approval("Deny"))
     await session.initialize()

@@ -7,6 +7,7 @@ from typing import Any
 
 from ..coordinator import ModuleCoordinator
 from ..testing import MockCoordinator
+from ..transports.approvals import takes_text
 from .base import ValidationCheck
 from .contract import Contract, async_method, missing_members
 from .engine import ModuleValidator
@@ -28,7 +29,8 @@ def _missing(candidate: Any) -> list[str]:
 
 
 def _checks(system: Any) -> Iterator[ValidationCheck]:
-    yield async_method("approval_request_approval", system, _SHAPE, None)
+    asked: tuple[Any, ...] = ("", [], 0.0, "deny") if takes_text(system) else (None,)
+    yield async_method("approval_request_approval", system, _SHAPE, *asked)
 
 
 class ApprovalValidator(ModuleValidator):

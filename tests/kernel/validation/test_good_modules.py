@@ -53,7 +53,10 @@ async def test_a_good_module_has_no_finding(tmp_path: Path, module_type: str) ->
     ]  # fmt: skip
 
 
-@pytest.mark.parametrize("source", [APPROVAL, RETURNED_APPROVAL])
+TEXT_APPROVAL = APPROVAL.replace("(self, request)", "(self, prompt, options, timeout, default)")
+
+
+@pytest.mark.parametrize("source", [APPROVAL, RETURNED_APPROVAL, TEXT_APPROVAL])
 async def test_an_approval_module_may_set_or_return_what_decides(
     tmp_path: Path, source: str
 ) -> None:

@@ -8,45 +8,19 @@ import grpc
 
 from ..._grpc_gen import amplifier_module_pb2 as pb
 from ..._grpc_gen import amplifier_module_pb2_grpc as rpc
-from ...approval import ApprovalTimeoutError
 from ...interfaces import ApprovalRequest, ApprovalResponse
+from ..approvals import EitherWay
 from .connection import Connection, RemoteModuleError
 from .values import to_json
 
-_ALLOWING = ("allow", "yes", "approve", "ok")
 _GRACE_SECONDS = 5.0
 
 
-class RemoteApproval:
+class RemoteApproval(EitherWay):
     """Answers both kinds of questions: of hooks by text, and of approval hooks by request."""
 
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
-
-    async def request_approval(
-        self,
-        prompt: str | ApprovalRequest,
-        options: list[str] | None = None,
-        timeout: float | None = None,
-        default: str = "deny",
-    ) -> Any:
-        """The module's decision: a response to a request, one of `options` to a text."""
-        if isinstance(prompt, ApprovalRequest):
-            return await self._decide(prompt)
-        offered = options or ["Allow", "Deny"]
-        request = ApprovalRequest(
-            tool_name="",
-            action=prompt,
-            details={"options": offered, "default": default},
-            risk_level="medium",
-            timeout=timeout,
-        )
-        try:
-            decision = await self._decide(request)
-        except TimeoutError as error:
-            raise ApprovalTimeoutError(str(error)) from error
-        allowing = [each for each in offered if each.lower().startswith(_ALLOWING)]
-        return (allowing or ["Allow"])[0] if decision.approved else "Deny"
 
     async def _decide(self, request: ApprovalRequest) -> ApprovalResponse:
         proto = pb.ApprovalRequest(

@@ -13,6 +13,7 @@ from ..._grpc_gen import amplifier_module_pb2 as pb
 from ..._grpc_gen import amplifier_module_pb2_grpc as rpc
 from ...interfaces import ApprovalRequest
 from ...models import HookResult, ToolResult
+from ..approvals import decision_on
 from ..grpc.chat import request_from_proto, response_from_proto, response_to_proto
 from ..grpc.messages import (
     message_from_proto,
@@ -224,7 +225,7 @@ class Approval(Part, rpc.ApprovalServiceServicer):  # type: ignore[misc]
             risk_level=request.risk_level,
             timeout=request.timeout if request.HasField("timeout") else None,
         )
-        answer = await decider.request_approval(asked)
+        answer = await decision_on(asked, decider)
         return pb.ApprovalResponse(
             approved=answer.approved, reason=answer.reason or "", remember=answer.remember
         )

@@ -9,16 +9,15 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from ...approval import ApprovalTimeoutError
 from ...interfaces import ApprovalRequest, ApprovalResponse
 from ...llm_errors import LLMError
 from ...message_models import ChatRequest, ChatResponse, ToolCall
 from ...models import HookResult, ModelInfo, ProviderInfo, ToolResult
+from ..approvals import EitherWay
 from .guest import ComponentFailure, Guest, from_json, to_json
 from .kernel_service import KernelService
 
 ANNOTATIONS_KEY = "x-amplifier"
-_ALLOWING = ("allow", "allow once", "allow always")
 
 logger = logging.getLogger("amplifier_core.transports.wasm")
 
@@ -198,38 +197,13 @@ def _spelled(answer: dict[str, Any]) -> dict[str, Any]:
     return fields
 
 
-class WasmApproval(_Adapter):
+class WasmApproval(_Adapter, EitherWay):
     """Answers questions of approval hooks and of the kernel. A component that fails denies."""
 
-    async def request_approval(
-        self,
-        request: Any,
-        options: list[str] | None = None,
-        timeout: float | None = None,
-        default: str = "deny",
-    ) -> Any:
-        """The component's decision: a response to a request, one of `options` to a text."""
-        if not isinstance(request, str):
-            return await self._decide(request, getattr(request, "timeout", None))
-        offered = options or ["Allow", "Deny"]
-        question = ApprovalRequest(
-            tool_name="",
-            action=request,
-            details={"options": offered, "default": default},
-            risk_level="medium",
-            timeout=timeout or None,
-        )
-        try:
-            decision = await self._decide(question, timeout)
-        except TimeoutError as error:
-            raise ApprovalTimeoutError(str(error)) from error
-        allowing = [each for each in offered if each.lower() in _ALLOWING]
-        return (allowing or ["Allow"])[0] if decision.approved else "Deny"
-
-    async def _decide(self, request: Any, timeout: float | None) -> ApprovalResponse:
+    async def _decide(self, request: ApprovalRequest) -> ApprovalResponse:
         failing = "request_approval"
         try:
-            async with asyncio.timeout(timeout):
+            async with asyncio.timeout(request.timeout):
                 answer = await self._ask(failing, "request-approval", to_json(request))
             response: ApprovalResponse = self._read(ApprovalResponse, answer, failing)
         except ComponentFailure as error:
