@@ -172,3 +172,17 @@ def test_the_prompt_never_leaves_the_screen_while_an_answer_scrolls_by(chatting:
     for screen in at_work:
         assert "\n> " in screen or "\n>\n" in screen
         assert "\nmock-model" in screen
+
+
+def test_of_a_file_that_is_read_its_lines_are_shown(chatting: Chatting, tmp_path: Path) -> None:
+    (tmp_path / "notes.txt").write_text("buy milk\n")
+    call = {"name": "read_file", "arguments": {"file_path": "notes.txt"}}
+    terminal = chatting(
+        {"tool_calls": [call]}, {"text": "Milk."}, tools=("tool-filesystem",),
+        allow=({"tool": "read_file"},),
+    )  # fmt: skip
+
+    terminal.say("What is to be done?")
+
+    screen = terminal.wait_for("✓ read_file notes.txt", "buy milk", "Milk.")
+    assert "total_lines" not in screen

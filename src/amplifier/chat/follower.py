@@ -20,6 +20,9 @@ LAST = 1000
 SECONDS_WITHOUT_A_BREAK = 0.02
 """A stream that never waits would leave no time for the keyboard."""
 
+TEXTS = (("stdout", "stderr"), ("content",))
+"""Fields in which an output has what people look for: of commands, of files and pages."""
+
 React = Callable[[dict[str, Any]], None]
 
 
@@ -293,11 +296,12 @@ def _field(value: Any, name: str) -> Any:
 def _output(result: Any) -> str:
     """What a tool answered, or what went wrong, as text."""
     output = _field(result, "output")
-    if isinstance(output, dict) and "stdout" in output:
-        texts = (output.get("stdout"), output.get("stderr"))
-        return "\n".join(str(text) for text in texts if text)
     if output is None or output == "":
         output = _field(_field(result, "error"), "message")
-    if isinstance(output, dict):
-        return "\n".join(f"{key}: {value}" for key, value in output.items())
-    return "" if output is None else str(output)
+    if not isinstance(output, dict):
+        return "" if output is None else str(output)
+    for first, *others in TEXTS:
+        if isinstance(output.get(first), str):
+            texts = (output.get(name) for name in (first, *others))
+            return "\n".join(str(text) for text in texts if text)
+    return "\n".join(f"{key}: {value}" for key, value in output.items())
