@@ -37,9 +37,9 @@ class Spent:
         """Count one answer of a model."""
         values = usage.model_dump() if hasattr(usage, "model_dump") else usage
         values = values if isinstance(values, dict) else {}
-        self.input_tokens += _count(values, "input_tokens")
-        self.output_tokens += _count(values, "output_tokens")
-        self.cache_write_tokens += _count(values, "cache_write_tokens")
+        self.input_tokens += number_in(values, "input_tokens")
+        self.output_tokens += number_in(values, "output_tokens")
+        self.cache_write_tokens += number_in(values, "cache_write_tokens")
         cost = _amount(values.get("cost_usd"))
         if cost is None:
             self.has_unknown_cost = True
@@ -66,7 +66,8 @@ class Spent:
         }
 
 
-def _count(values: dict[str, Any], key: str) -> int:
+def number_in(values: Mapping[str, Any], key: str) -> int:
+    """A number of tokens, or of anything that providers may leave out or get wrong."""
     count = values.get(key)
     return count if isinstance(count, int) and count > 0 else 0
 
@@ -93,7 +94,7 @@ class Limits:
         found: dict[str, Any] = {}
         for each in reversed(said):
             found |= {key: value for key, value in each.items() if value is not None}
-        tokens, steps = _count(found, "max_tokens"), _count(found, "max_steps")
+        tokens, steps = number_in(found, "max_tokens"), number_in(found, "max_steps")
         return cls(_amount(found.get("max_cost")), tokens or None, steps or None)
 
 

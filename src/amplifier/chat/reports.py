@@ -12,7 +12,7 @@ from amplifier.budget import Budget
 from amplifier.sessions.live import RecordedSession
 
 from .drawing import listing
-from .state import Spent
+from .state import ShownSpent
 from .texts import one_line
 
 if TYPE_CHECKING:
@@ -59,7 +59,7 @@ def cost(chat: Chat) -> str:
     return "\n".join(lines)
 
 
-def _spent(spent: Spent) -> str:
+def _spent(spent: ShownSpent) -> str:
     if not spent.calls:
         return ""
     calls = f"{spent.calls} model call" + ("" if spent.calls == 1 else "s")

@@ -5,8 +5,9 @@ from __future__ import annotations
 import time
 from collections import deque
 from dataclasses import dataclass, field
-from decimal import Decimal
 from typing import Any
+
+from amplifier.budget import Spent, number_in
 
 from .texts import one_line, seconds_text, tokens_text
 
@@ -67,34 +68,28 @@ class Activity:
         return ", ".join(waits)
 
 
-@dataclass(slots=True)
-class Spent:
-    """Tokens and money, as far as providers tell."""
+@dataclass
+class ShownSpent(Spent):
+    """Tokens and money, with what the status line says of them."""
 
-    tokens_in: int = 0
-    tokens_out: int = 0
-    cached: int = 0
     calls: int = 0
-    cost: Decimal | None = None
-    has_unknown_cost: bool = False
+    cached: int = 0
 
-    def add(self, usage: dict[str, Any]) -> None:
+    def add(self, usage: Any) -> None:
+        super().add(usage)
         self.calls += 1
-        self.tokens_in += count_in(usage)
-        self.tokens_out += _count(usage, "output_tokens")
-        self.cached += _count(usage, "cache_read_tokens")
-        cost = _cost(usage.get("cost_usd"))
-        if cost is None:
-            self.has_unknown_cost = True
-        else:
-            self.cost = (self.cost or Decimal(0)) + cost
+        self.cached += number_in(usage, "cache_read_tokens")
+
+    @property
+    def tokens_in(self) -> int:
+        return self.input_tokens + self.cache_write_tokens
 
     def tokens_text(self) -> str:
-        if not self.tokens_in and not self.tokens_out:
+        if not self.tokens_in and not self.output_tokens:
             return ""
         share = min(self.cached / self.tokens_in, 1) if self.tokens_in else 0
         cached = f" ({share:.0%} cached)" if self.cached else ""
-        return f"in {tokens_text(self.tokens_in)}{cached}, out {tokens_text(self.tokens_out)}"
+        return f"in {tokens_text(self.tokens_in)}{cached}, out {tokens_text(self.output_tokens)}"
 
     def cost_text(self) -> str:
         if self.cost is None:
@@ -108,9 +103,9 @@ class State:
 
     model: str = ""
     window: int | None = None
-    spent: Spent = field(default_factory=Spent)
+    spent: ShownSpent = field(default_factory=ShownSpent)
     """By the session and its children."""
-    spent_by: dict[str, Spent] = field(default_factory=dict)
+    spent_by: dict[str, ShownSpent] = field(default_factory=dict)
     """By children, under the names of their agents."""
     context_tokens: int = 0
     """What the latest request and its answer took of the window."""
@@ -140,9 +135,9 @@ class State:
     def add_usage(self, usage: dict[str, Any], agent: str | None) -> None:
         self.spent.add(usage)
         if agent is None:
-            self.context_tokens = count_in(usage) + _count(usage, "output_tokens")
+            self.context_tokens = count_in(usage) + number_in(usage, "output_tokens")
         else:
-            self.spent_by.setdefault(agent, Spent()).add(usage)
+            self.spent_by.setdefault(agent, ShownSpent()).add(usage)
 
     def activity(self) -> str:
         """What is being waited for, and for how long."""
@@ -165,17 +160,4 @@ class State:
 
 
 def count_in(usage: dict[str, Any]) -> int:
-    return _count(usage, "input_tokens") + _count(usage, "cache_write_tokens")
-
-
-def _count(usage: dict[str, Any], key: str) -> int:
-    count = usage.get(key)
-    return count if isinstance(count, int) and count > 0 else 0
-
-
-def _cost(value: Any) -> Decimal | None:
-    try:
-        cost = Decimal(str(value)) if value is not None else None
-    except ArithmeticError:
-        return None
-    return cost if cost is not None and cost.is_finite() else None
+    return number_in(usage, "input_tokens") + number_in(usage, "cache_write_tokens")
