@@ -199,10 +199,10 @@ def _settle_approval(coordinator: Any, entry: Entry, known: Any, returned: Any) 
     """An approval module sets the approval system, or is one."""
     from .transports.approvals import asked_either_way
 
-    system = returned if coordinator.approval_system is known else coordinator.approval_system
-    if not callable(getattr(system, "request_approval", None)):
+    system = coordinator.approval_system
+    if system is known and not callable(getattr(returned, "request_approval", None)):
         raise ValueError(f"Module {entry.module!r} offers no request_approval().")
-    coordinator.approval_system = asked_either_way(system)
+    coordinator.approval_system = asked_either_way(returned if system is known else system)
 
 
 async def _settle_provider(

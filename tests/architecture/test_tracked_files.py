@@ -1,6 +1,7 @@
 """What is in the repository speaks of the project alone, and is the same on every machine."""
 
 import re
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -81,3 +82,11 @@ def test_the_listing_holds_this_file_and_leaves_out_what_make_made() -> None:
 
     assert Path(__file__).resolve() in files
     assert not [path for path in files if ".venv" in path.relative_to(REPO).parts]
+
+
+def test_no_two_files_of_tests_have_one_name() -> None:
+    """Python would import one of them in place of the other."""
+    tests = [path for path in repository_files() if REPO / "tests" in path.parents]
+    names = Counter(path.name for path in tests if path.suffix == ".py")
+
+    assert {name for name, count in names.items() if count > 1} <= {"__init__.py", "conftest.py"}

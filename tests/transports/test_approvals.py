@@ -124,3 +124,4 @@ async def test_what_shows_no_signature_is_asked_by_text() -> None:
         request_approval: Any = type
 
     assert asked_either_way(Silent) is Silent
+    assert asked_either_way(asyncio) is asyncio

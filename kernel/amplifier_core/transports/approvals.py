@@ -90,6 +90,6 @@ def takes_text(system: Any) -> bool:
         inspect.signature(system.request_approval).bind("", [], 0.0, "deny")
     except TypeError:
         return False
-    except ValueError:  # no signature to read
+    except (AttributeError, ValueError):  # nothing to read: whoever asks will see
         return True
     return True

@@ -1,11 +1,11 @@
 """The documentation says what the suite tests."""
 
-from page import PAGE, page
+from matrix import PAGE, page
 from subjects import KINDS, SUBJECTS
 
 
 def test_the_page_of_transports_is_up_to_date() -> None:
-    assert PAGE.read_text() == page(), "Run `python tests/conformance/page.py`."
+    assert PAGE.read_text() == page(), "Run `python tests/conformance/matrix.py`."
 
 
 def test_every_kind_is_tested_over_every_transport() -> None:

@@ -1,6 +1,6 @@
 """The page of the documentation that says which modules the suite holds to which promises.
 
-`python tests/conformance/page.py` writes it.
+`python tests/conformance/matrix.py` writes it.
 """
 
 import sys
@@ -26,7 +26,7 @@ TRANSPORTS = {
 }
 
 HEAD = """\
-<!-- Made from the conformance suite by tests/conformance/page.py; changes made here are lost. -->
+<!-- Made from the conformance suite by tests/conformance/matrix.py; changes made here are lost. -->
 # Transports
 
 A module works in a mount plan in the same way wherever it runs and whatever it is written in. One
@@ -80,9 +80,9 @@ def _examples() -> str:
 
 
 def _claims() -> str:
-    import test_conformance
+    import test_promises
 
-    rows = [[_spelled(claim), *_scope(claim)] for claim in _tests(test_conformance)]
+    rows = [[_spelled(claim), *_scope(claim)] for claim in _tests(test_promises)]
     return _table(["promise", "kinds", "except"], rows)
 
 
