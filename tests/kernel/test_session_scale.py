@@ -4,6 +4,7 @@ import asyncio
 import gc
 import tracemalloc
 import weakref
+from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -133,10 +134,11 @@ async def test_memory_returns_to_where_it_was_after_hundreds_of_sessions() -> No
     tracemalloc.start()
     try:
         # The first round also pays for the tables of the event loop, which it keeps.
-        before = await round_of_sessions()
-        kept = await round_of_sessions() - before
+        sizes = [await round_of_sessions() for _ in range(4)]
     finally:
         tracemalloc.stop()
 
+    # What sessions leave behind, they leave in every round; others may allocate in one of them.
+    kept = min(after - before for before, after in pairwise(sizes))
     # A few kB that every hundredth session left behind would be seen.
     assert kept < 9_000
