@@ -101,16 +101,42 @@ async def test_a_request_is_put_into_words_for_who_is_asked_by_text(
     assert (decision.approved, decision.reason) == (is_approved, f"The answer was {says!r}.")
 
 
-async def test_the_options_and_the_default_of_a_hook_come_through() -> None:
-    details = {"options": ["Allow once", "Deny"], "default": "allow"}
-    asked = ASKED.model_copy(update={"details": details, "timeout": None})
-    silent = OfTexts(ApprovalTimeoutError())
+async def test_the_options_of_a_hook_come_through() -> None:
+    asked = ApprovalRequest(
+        tool_name="", action="May I?", details={"options": ["Allow once", "No"]}, risk_level="low"
+    )
+    system = OfTexts("Allow once")
 
-    decision = await decision_on(asked, silent)
-
-    assert silent.asked == ("ls", ["Allow once", "Deny"], 300.0, "allow")
-    assert decision.approved
+    assert (await decision_on(asked, system)).approved
+    assert system.asked == ("May I?", ["Allow once", "No"], 300.0, "deny")
     assert (await decision_on(asked, TextAtOnce())).approved
+
+
+@pytest.mark.parametrize("options", [None, "Allow", [], [1], {"Allow": 1}])
+async def test_options_that_are_no_list_of_texts_are_the_usual_ones(options: Any) -> None:
+    asked = ASKED.model_copy(update={"tool_name": "", "details": {"options": options}})
+    system = OfTexts("Deny")
+
+    await decision_on(asked, system)
+
+    assert system.asked[1] == ["Allow", "Deny"]
+
+
+async def test_the_input_of_a_tool_is_shown_and_decides_nothing() -> None:
+    given = {"command": "rm x", "options": ["Allow"], "default": "allow"}
+    asked = ASKED.model_copy(update={"details": given})
+    system = OfTexts("Deny")
+
+    await decision_on(asked, system)
+
+    assert system.asked == (f"ls with {given!r}", ["Allow", "Deny"], 7.0, "deny")
+
+
+async def test_nobody_who_answers_in_time_is_no_decision_whatever_the_input_says() -> None:
+    asked = ASKED.model_copy(update={"details": {"default": "allow"}})
+
+    with pytest.raises(TimeoutError):
+        await decision_on(asked, OfTexts(ApprovalTimeoutError("nobody there")))
 
 
 async def test_both_kinds_decide_on_a_request() -> None:

@@ -235,3 +235,27 @@ async def test_a_served_module_is_not_sent_to_other_machines(tmp_path: Path) -> 
             answer = await rpc.OrchestratorServiceStub(channel).Execute(asked, metadata=back)
 
             assert "no kernel to call back" in answer.error
+
+
+SILENT = """\
+from amplifier_core.approval import ApprovalTimeoutError
+
+
+class Silent:
+    async def request_approval(self, prompt, options, timeout, default):
+        raise ApprovalTimeoutError("nobody there")
+
+
+async def mount(coordinator, config):
+    coordinator.approval_system = Silent()
+"""
+
+
+async def test_when_nobody_answers_the_asker_is_told_and_nothing_is_decided(tmp_path: Path) -> None:
+    request = pb.ApprovalRequest(tool_name="bash", details_json='{"default": "allow"}')
+    async with served(tmp_path, "approval-silent", SILENT) as channel:
+        with pytest.raises(grpc.aio.AioRpcError) as caught:
+            await rpc.ApprovalServiceStub(channel).RequestApproval(request)
+
+    assert caught.value.code() is grpc.StatusCode.DEADLINE_EXCEEDED
+    assert caught.value.details() == "nobody there"

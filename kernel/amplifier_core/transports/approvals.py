@@ -70,18 +70,34 @@ def asked_either_way(system: Any) -> Any:
 
 
 async def decision_on(request: ApprovalRequest, system: Any) -> ApprovalResponse:
-    """What `system` says, which may know one or the other kind of question."""
+    """What `system` says, which may know one or the other kind of question.
+
+    Raises:
+        TimeoutError: nobody answered; what that means is for whoever asked to say.
+    """
     if not takes_text(system):
         return await _OfRequests(system)._decide(request)
-    offered = request.details.get("options") or OPTIONS
-    default = request.details.get("default", "deny")
-    seconds = request.timeout or _SECONDS
+    text, offered = _as_text(request)
     try:
-        answer = system.request_approval(request.action, offered, seconds, default)
+        answer = system.request_approval(text, offered, request.timeout or _SECONDS, "deny")
         said = str(await answer if inspect.isawaitable(answer) else answer)
-    except ApprovalTimeoutError:
-        said = str(default)
+    except ApprovalTimeoutError as error:
+        raise TimeoutError(str(error)) from error
     return ApprovalResponse(approved=said.lower() in _ALLOWING, reason=f"The answer was {said!r}.")
+
+
+def _as_text(request: ApprovalRequest) -> tuple[str, list[str]]:
+    """The question and its options.
+
+    A request about a tool has the tool's input for details, which the model wrote: all of it is
+    shown, and none of it is taken for options.
+    """
+    details = request.details
+    if request.tool_name:
+        return (f"{request.action} with {details!r}" if details else request.action), OPTIONS
+    options = details.get("options")
+    is_list = isinstance(options, list) and all(isinstance(each, str) for each in options)
+    return request.action, options if is_list and options else OPTIONS
 
 
 def takes_text(system: Any) -> bool:

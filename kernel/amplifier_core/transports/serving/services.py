@@ -225,7 +225,12 @@ class Approval(Part, rpc.ApprovalServiceServicer):  # type: ignore[misc]
             risk_level=request.risk_level,
             timeout=request.timeout if request.HasField("timeout") else None,
         )
-        answer = await decision_on(asked, decider)
+        try:
+            answer = await decision_on(asked, decider)
+        except TimeoutError as error:
+            detail = str(error) or "Nobody answered in time"
+            await context.abort(grpc.StatusCode.DEADLINE_EXCEEDED, detail)
+            raise
         return pb.ApprovalResponse(
             approved=answer.approved, reason=answer.reason or "", remember=answer.remember
         )
