@@ -230,7 +230,6 @@ class Approval(Part, rpc.ApprovalServiceServicer):  # type: ignore[misc]
         except TimeoutError as error:
             detail = str(error) or "Nobody answered in time"
             await context.abort(grpc.StatusCode.DEADLINE_EXCEEDED, detail)
-            raise
         return pb.ApprovalResponse(
             approved=answer.approved, reason=answer.reason or "", remember=answer.remember
         )
